@@ -21,7 +21,7 @@ from ostinato.kernels.clock import Clock, VirtualClock
 from ostinato.kernels.clock import Work as WorkDone
 from ostinato.workloads.matcher.materialise import PatternMatches
 from ostinato.workloads.matcher.plan_shape import shape_of
-from ostinato.workloads.matcher.shared_matcher import SharedMatcher, one_class_a_node
+from ostinato.workloads.matcher.shared_matcher import SharedMatcher, one_class_per_node
 from ostinato.workloads.shedding.bounded_engine import BoundedEngine
 from ostinato.workloads.shedding.report import Report
 
@@ -99,7 +99,7 @@ def without_bound(work: Work, clock: Clock, mode: Mode = "view") -> Whole:
     plan, conditions = work.plan(separate=mode == "separate")
     matcher = (InstanceMatcher if mode == "instance" else SharedMatcher)(plan, conditions, limits=LIMITS)
     began = time.thread_time()
-    run = matcher.begin(work.events, None, one_class_a_node(plan, conditions))
+    run = matcher.begin(work.events, None, one_class_per_node(plan, conditions))
     began_ns = clock.now_ns()
     run.advance(len(work), None)
     ledger = run.ledger
@@ -123,7 +123,7 @@ def allowed_recall(work: Work, share: float, whole: Whole) -> float:
 
 
 def exact_run(work: Work, *, separate: bool = False) -> Outcome:
-    """As a workload without bounds runs: nothing is counted for a keeper."""
+    """As a workload without bounds runs: nothing is counted for a shedder."""
     plan, conditions = work.plan(separate=separate)
     return _timed(BoundedEngine(plan, conditions, limits=LIMITS), work, MeteredClock(CORE))
 

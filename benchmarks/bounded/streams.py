@@ -10,13 +10,13 @@ import pyarrow as pa
 
 DS1_TYPES, DS2_TYPES = "ABCDEFGHIJ", "ABCDEF"
 DS1_KEYS, DS2_KEYS = 10, 25
-MOST_V = 3e6
+MAX_V = 3e6
 DRIFTING_TYPE = "C"
 """Whose V drifts. The letter is lost in the paper's text; C weighs on what Q3 and Q4 share."""
 BEFORE, AFTER = (1e6, 3.5e6), (1.0, 2e6)
 
 
-def ds1(events: int, seed: int, most_v: float = MOST_V) -> pa.Table:
+def ds1(events: int, seed: int, most_v: float = MAX_V) -> pa.Table:
     """Ten types, ten keys, V uniform up to `most_v`."""
     rng = np.random.default_rng(seed)
     return pa.table(

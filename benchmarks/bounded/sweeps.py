@@ -19,7 +19,7 @@ from benchmarks.records import Record
 
 SHARE = 0.5
 SEED = 2
-MOST_V = (1, 3, 5, 7, 9)
+MAX_V = (1, 3, 5, 7, 9)
 """Millions."""
 PATTERN_LENGTHS = {Scale.SMALL: (4, 6, 8), Scale.FULL: (4, 5, 6, 7, 8)}
 LENGTH_EVENTS = {Scale.SMALL: (6_000, 40_000), Scale.FULL: (20_000, 200_000)}
@@ -34,7 +34,7 @@ PLACED = (SHARP, "random_state", "random_input")
 
 def measure_selectivity(scale: Scale) -> list[Record]:
     records = []
-    for most in MOST_V:
+    for most in MAX_V:
         stream = partial(ds1, seed=SEED, most_v=most * 1e6)
         at = _setting(f"DS1, V to {most} M", stream, q3_q4(), SWEEP_LENGTHS[scale])
         records += compared("figure 9", at.name, at, SHARE, tuple(POLICIES))

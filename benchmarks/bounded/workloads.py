@@ -12,9 +12,11 @@ from ostinato.clause.language.clause_binding import bind
 from ostinato.clause.plan.clause_inputs import share_inputs
 from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.query.clause_query import as_clause_query
-from ostinato.event_queries.enumeration.event_matches import EventMatches, MatchLimits, find_event_matches
+from ostinato.event_queries.enumeration.event_matches import EventMatches, find_event_matches
+from ostinato.event_queries.enumeration.match_conditions import run_conditions
+from ostinato.event_queries.enumeration.match_limits import MatchLimits
 from ostinato.event_queries.event_options import EventOptions
-from ostinato.event_queries.task.match_columns import Scene, run_conditions
+from ostinato.event_queries.task.match_columns import Scene
 from ostinato.event_queries.task.trend_worker import TrendWorker
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import Settings
@@ -29,7 +31,7 @@ from ostinato.workloads.merging.plan_conditions import PlanConditions
 from ostinato.workloads.plan.event_programs import bounded_programs
 from ostinato.workloads.plan.plan_lowering import lower_plan
 from ostinato.workloads.plan.typed_clauses import type_clauses
-from ostinato.workloads.task.arrival_rows import Arrival, arrive, numbering_of
+from ostinato.workloads.task.arrival_rows import Arrival, arrive, numbers_of
 from ostinato.workloads.task.clause_events import ClauseEvents
 
 SETTINGS = Settings()
@@ -95,7 +97,7 @@ def event_work(texts: Sequence[str], table: pa.Table) -> EventWork:
 
     work = Work(
         *(names, shared, conditions(shared), separate, conditions(separate)),
-        *(arrival.plan_events(numbering_of(scene.events)), count_exactly),
+        *(arrival.plan_events(numbers_of(scene.events)), count_exactly),
     )
     whole = EventWork(work, local, scene, arrival)
     return whole

@@ -11,7 +11,7 @@ from benchmarks.correlate.streams import Clusters, Marks, Quotes, Ticks, quotes_
 from benchmarks.experiment import Scale, expect
 from benchmarks.records import Record
 from ostinato.correlations.language.correlation_parser import read_correlation
-from ostinato.reference.correlation import correlate_rows
+from ostinato.reference.correlation_oracle import correlate_rows
 
 TABLE_1_PRICES = (10, 6, 6, 5, 7, 6, 11, 8, 8, 3, 3)
 TABLE_1_REGION = "7"

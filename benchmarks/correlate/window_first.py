@@ -38,7 +38,7 @@ def window_first(step: StepInput) -> StepOutcome:
     times = step.live.times
     key = np.repeat(np.arange(times.keys), np.diff(times.key_at))
     rows = np.arange(len(key))
-    first = np.maximum(step.given, step.first_live_start)  # the earliest last row of a new match
+    first = np.maximum(step.reported_before, step.first_live_start)  # the earliest last row of a new match
     is_last = (rows >= first[key]) & (rows < step.live_end[key]) & (times.end != NO_TIME)
     rows, key = rows[is_last], key[is_last]
     windows = LiveMatches(key, times.end[rows] + 1, times.end[rows], rows, rows)
@@ -48,7 +48,7 @@ def window_first(step: StepInput) -> StepOutcome:
     end = rows + 1 if step.modes.live is ProbeMode.INCREMENTAL else step.live_end[key]
     live_probe_matches = step.live.find(live_probes(step, begins, rows + 1, end), step.modes.live)
     ends_there = live_probe_matches.start + live_probe_matches.length - 1 == rows[live_probe_matches.probe]
-    live = live_matches(times, live_probe_matches, step.modes, step.given)
+    live = live_matches(times, live_probe_matches, step.modes, step.reported_before)
     live = live.chosen(ends_there[live.match_index])
     archive_matches, growths = as_of(step, regions)
     # At most one live match ends with a window. It joins all archive matches of the window that start before it.

@@ -6,7 +6,6 @@ That is: row conditions, conditions over neighbours, matching. Parsing, planning
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +19,9 @@ from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.task.clause_worker import Worker
 from ostinato.expressions.types import Settings
-from ostinato.local import local_clause as local
+from ostinato.local.local_clause import LocalPlan
 from ostinato.rows.batches import Batch, one_array
+from ostinato.rows.column_leaves import by_column_name
 
 Mask = NDArray[np.bool_]
 
@@ -34,16 +34,14 @@ class KernelRun:
         clause = parse_clause(query.clause(mode))
         plan = make_plan(bind(clause, table.column_names, case_sensitive=False))
         # The in-process runtime has no public half-way house: matching without output is only of use here.
-        self._prepared = local.LocalPlan(plan, table.schema, Settings(), Limits())
+        self._prepared = LocalPlan(plan, table.schema, Settings(), Limits())
         self._worker = Worker(self._prepared.typed)
         self._count = table.num_rows
         self._arrays = {name: one_array(table.column(name)) for name in table.column_names}
+        self._leaf = by_column_name(self._arrays)
         self._inputs = {name: ready.evaluate(self._leaf, self._count) for name, ready in self._prepared.inputs.items()}
         self._ordered = self._worker.order(self._batch(self.row_conditions()))
         self.given_masks = self.row_conditions()
-
-    def _leaf(self, node: Any) -> Any:
-        return local._column_values(self._arrays)(node)
 
     def _batch(self, masks: Sequence[Mask]) -> Batch:
         return Batch(self._count, {**self._arrays, **self._inputs}, masks)

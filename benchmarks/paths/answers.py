@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import ostinato as ost
 from benchmarks.experiment import Scale, expect
+from benchmarks.paths.comparators import CHOOSERS
 from benchmarks.paths.questions import Question, load
 from benchmarks.paths.relaxed import RelaxedProposer
 from benchmarks.paths.replies import CLOCK
 from benchmarks.records import Record
+from ostinato.api.paths import walk_paths
+from ostinato.path_queries.path_options import path_options, read_path_queries
+from ostinato.path_queries.path_search import PathWalk
 
 FIGURE = "answers"
 QUESTIONS = 60
@@ -27,14 +32,11 @@ def check_answers(scale: Scale) -> list[Record]:
             whole = _paths(graph, question.topic, queries)
             apart = set().union(*(_paths(graph, question.topic, [query]) for query in queries))
             expect(f"paths of all queries together for {question.text!r}", whole == apart, True)
-            for shedding in ("sharp", "random_state", "selectivity"):
-                options: dict[str, Any] = {
-                    "latency_bound": "200 ns",
-                    "memory_bound": 2_000,
-                    "shedding": shedding,
-                    "clock": CLOCK,
-                }
-                some = _paths(graph, question.topic, queries, **options)
+            for chooser in CHOOSERS.values():
+                bounded = replace(
+                    path_options(latency_bound="200 ns", memory_bound=2_000, clock=CLOCK), chooser=chooser
+                )
+                some = _rows(walk_paths(PathWalk(graph, read_path_queries(queries)), (question.topic,), bounded))
                 expect(f"paths under a bound for {question.text!r} are some of them", some <= whole, True)
         count = min(QUESTIONS, len(asked.test))
         records.append(Record("paths", FIGURE, f"{name}, {asked.hops} hops", "questions checked", count, ""))
@@ -47,7 +49,10 @@ def _ends(graph: ost.Graph, question: Question) -> frozenset[str]:
     return frozenset(path[-1] for path in nodes if question.topic not in path[1:])
 
 
-def _paths(graph: ost.Graph, topic: str, queries: list[Any], **options: Any) -> set[tuple[str, ...]]:
-    table = ost.paths(graph, queries, start=topic, **options).table
-    columns = (table[name].to_pylist() for name in ("query", "nodes", "relations"))
+def _paths(graph: ost.Graph, topic: str, queries: list[Any]) -> set[tuple[str, ...]]:
+    return _rows(ost.paths(graph, queries, start=topic))
+
+
+def _rows(result: ost.PathsResult) -> set[tuple[str, ...]]:
+    columns = (result.table[name].to_pylist() for name in ("query", "nodes", "relations"))
     return {(query, *nodes, *relations) for query, nodes, relations in zip(*columns, strict=True)}

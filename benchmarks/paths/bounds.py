@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+import ostinato as ost
 from benchmarks.experiment import Scale, expect
+from benchmarks.paths.comparators import CHOOSERS
 from benchmarks.paths.questions import QuestionSet, load
 from benchmarks.paths.relaxed import RelaxedProposer
 from benchmarks.paths.replies import Marks, ask_all, questions_over
@@ -47,12 +52,18 @@ def _measure(scale: Scale, figure: str) -> list[Record]:
                     bound = {"latency_bound": f"{max(1.0, whole.work_ns * share / 100):.0f} ns"}
                 else:
                     bound = {"memory_bound": max(1, int(whole.kept_bytes * share / 100))}
-                marks[policy] = ask_all(questions_over(graph, proposer, shedding=policy, **bound), asked.test)
+                marks[policy] = ask_all(_bounded(graph, proposer, policy, bound), asked.test)
             for policy, found in marks.items():
                 case = f"{name}, {asked.hops} hops, {share} %, {POLICIES[policy]}"
                 rival = max((marks[other] for other in POLICIES if other != policy), key=lambda one: one.recall)
                 records += _records(figure, case, found, rival if policy == "sharp" else None, asked, share)
     return records
+
+
+def _bounded(graph: ost.Graph, proposer: Any, policy: str, bound: dict[str, str | int]) -> ost.GraphQuestions:
+    questions = questions_over(graph, proposer, **bound)
+    questions.options = replace(questions.options, chooser=CHOOSERS[policy])
+    return questions
 
 
 def _records(

@@ -7,8 +7,9 @@ import math
 from benchmarks.experiment import Scale, WrongAnswer, expect
 from benchmarks.records import Record
 from benchmarks.summary.feeding import Counter, counts_at, states_at
+from benchmarks.summary.single_answers import ask
 from benchmarks.summary.streams import NASDAQ, NASDAQ_QUERIES, SYNTHETIC, UNIFORM, Kind, Letters, summary_of
-from ostinato.reference import summaries as oracle
+from ostinato.reference import summary_oracle as oracle
 from ostinato.summaries.engine.summary import Summary
 from ostinato.summaries.language.summary_query import Strategy, SummaryQuery
 
@@ -43,7 +44,7 @@ def _check_kept() -> Record:
             summary = summary_of(kind, strategy, SMALL_SIZE, SMALL_WINDOW, "a(b*c)*d")
             letters = kind.draw(SMALL_ROWS, seed=3)
             events = [oracle.SummaryEvent(kind.letters[letter], time) for time, letter in enumerate(letters.places)]
-            answer = summary.ask(states_at(summary, letters, [SMALL_ROWS])[0])
+            answer = ask(summary, states_at(summary, letters, [SMALL_ROWS])[0])
             right = oracle.kept_events(summary.query, events)
             expect(f"{kind.name}, {strategy.value}", [event.number for event in answer.kept], right)
             matches = len(oracle.matches(summary.query, [events[number] for number in right]))
@@ -59,7 +60,7 @@ def _check_doubles() -> Record:
         for strategy in Strategy:
             summary = summary_of(kind, strategy, SIZE, WINDOW, expression)
             state = states_at(summary, kind.draw(ROWS, seed=5), [ROWS])[0]
-            _expect_close(f"{kind.name}, {strategy.value}", Counter(summary).kept(state), summary.ask(state).count)
+            _expect_close(f"{kind.name}, {strategy.value}", Counter(summary).kept(state), ask(summary, state).count)
             compared += 1
     summary_of_all = summary_of(UNIFORM, Strategy.FIFO, ROWS, WINDOW)
     letters = UNIFORM.draw(ROWS, seed=5)
@@ -72,7 +73,7 @@ def _check_doubles() -> Record:
 
 
 def _exact(summary: Summary, letters: Letters) -> int:
-    return int(summary.ask(states_at(summary, letters, [len(letters)])[0]).count)
+    return int(ask(summary, states_at(summary, letters, [len(letters)])[0]).count)
 
 
 def _expect_close(what: str, count: float, right: int) -> None:

@@ -27,5 +27,5 @@ _compiled = borrowing_kernel(_cut_down, cached=False)
 def cut_down(summary: Summary, state: SummaryState, size: int) -> SummaryState:
     """The state with `size` events. `summary` uses present benefit only. The given state doesn't change."""
     cut = state.copied()
-    _compiled(summary.rules, cut.columns, summary.room(cut.is_wide), summary.choice, size)
+    _compiled(summary.rules, cut.columns, summary.scratch(cut.is_wide), summary.choice, size)
     return cut

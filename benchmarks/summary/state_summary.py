@@ -15,8 +15,10 @@ import numpy as np
 from benchmarks.experiment import Scale, expect
 from benchmarks.records import Baseline, Record
 from benchmarks.summary.clock import core_seconds
+from benchmarks.summary.single_answers import ask
 from benchmarks.trends.matches import blocks, letters_in_order
-from ostinato.event_queries.enumeration.event_matches import MatchLimits, find_event_matches
+from ostinato.event_queries.enumeration.event_matches import find_event_matches
+from ostinato.event_queries.enumeration.match_limits import MatchLimits
 from ostinato.summaries.engine.summary import Summary, SummaryEvents
 from ostinato.summaries.language.summary_query import Strategy, SummaryQuery
 
@@ -55,7 +57,7 @@ def _summary_of_all(size: int) -> tuple[Summary, SummaryEvents]:
 
 
 def _counted(summary: Summary, events: SummaryEvents) -> int:
-    return summary.ask(summary.advance(events, summary.new_state())).count
+    return ask(summary, summary.advance(events, summary.new_state())).count
 
 
 def _peak_bytes(action: Callable[[], object]) -> int:

@@ -43,7 +43,8 @@ def blocks(size: int) -> Stream:
 
 
 def measure_matches(scale: Scale) -> list[Record]:
-    from ostinato.event_queries.enumeration.event_matches import MatchLimits, find_event_matches
+    from ostinato.event_queries.enumeration.event_matches import find_event_matches
+    from ostinato.event_queries.enumeration.match_limits import MatchLimits
 
     records = []
     for size in SIZES:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from ostinato.errors import EnvironmentFault, MatchError, OstinatoError, QueryError, unwrap
 
 if TYPE_CHECKING:
-    from ostinato.api.correlations import CorrelationQuery, CorrelationResult, correlate
+    from ostinato.api.correlations import CorrelationQuery, correlate
     from ostinato.api.events import EventsQuery, events
     from ostinato.api.graph_questions import GraphQuestions, LearntProposer
     from ostinato.api.match import match
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ostinato.event_queries.language.event_builder import absent, any_of, both, repeated, seq
     from ostinato.explanation import Explanation, explain
     from ostinato.kernels.clock import VirtualClock
+    from ostinato.local.correlation_runs import CorrelationResult
     from ostinato.path_queries.language.path_parser import path_query
     from ostinato.path_queries.questions.chat_endpoint import ChatEndpoint
     from ostinato.path_queries.questions.embeddings import EmbeddingSimilarity
@@ -57,7 +58,7 @@ _HOMES = {
     "repeated": "ostinato.event_queries.language.event_builder",
     "seq": "ostinato.event_queries.language.event_builder",
     "CorrelationQuery": "ostinato.api.correlations",
-    "CorrelationResult": "ostinato.api.correlations",
+    "CorrelationResult": "ostinato.local.correlation_runs",
     "correlate": "ostinato.api.correlations",
     "EventsQuery": "ostinato.api.events",
     "VirtualClock": "ostinato.kernels.clock",

@@ -1,4 +1,4 @@
-"""Everything that can go wrong, as one base error with a stable code, the text with a caret, and a hint."""
+"""The errors and warnings of this package. An error has a stable code, the query's text with a caret, and a hint."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Span:
         return Span(min(self.start, other.start), max(self.end, other.end))
 
     def moved(self, by: int) -> Span:
-        """The same characters in a text that has so many more before them."""
+        """The span in a text that has `by` more characters in front."""
         return Span(self.start + by, self.end + by)
 
 
@@ -54,11 +54,11 @@ class OstinatoError(Exception):
             lines.append(underline(self.text, self.span))
         if self.hint:
             lines.append(f"hint: {self.hint}")
-        # A query may hold lone surrogates, which no terminal and no log can write.
+        # A query may contain lone surrogates, which no terminal and no log can write.
         return "\n".join(lines).encode("utf-8", "replace").decode("utf-8")
 
     def one_line(self) -> str:
-        """The error as a row of a running Spark job can carry it: code, message and hint, no text."""
+        """Code, message and hint, without the query's text: short enough for a row of a Spark job."""
         return f"{self.code}: {self.message}" + (f" (hint: {self.hint})" if self.hint else "")
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -66,18 +66,18 @@ class OstinatoError(Exception):
 
 
 class QueryError(OstinatoError):
-    """The query can't be understood or can't mean anything; known before any row is read."""
+    """The query is wrong. Raised before any row is read."""
 
 
 class MatchError(OstinatoError):
-    """Only a row could show it: a SKIP TO target that isn't there, an overflow, a bound that was passed."""
+    """The data caused it: a SKIP TO target without a row, an overflow, an exceeded bound."""
 
     row: int | None = None
-    """The start row it happened at, while that is still known by its place in the order of matching."""
+    """The start row that failed, as a row number in matching order; None once that order is gone."""
 
 
 class EnvironmentFault(OstinatoError):
-    """The machine lacks something: Java, an extra of this package, a setting."""
+    """The environment lacks something: Java, an extra of this package, a setting."""
 
 
 def _rebuild(
@@ -108,13 +108,13 @@ def underline(text: str, span: Span) -> str:
     return f"{label}{line}\n{' ' * (len(label) - 2)}| {' ' * (column - cut)}{'^' * width}"
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """A hint that names the nearest known spelling, or None when nothing is near.
+def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
+    """A hint that names the most similar candidate, or None if none is similar.
 
     >>> did_you_mean("prcie", ["price", "symbol"])
     "did you mean 'price'?"
     """
-    names = list(known)
+    names = list(candidates)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if not near:
         folded = {candidate.lower(): candidate for candidate in names}
@@ -122,16 +122,16 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     return f"did you mean '{near[0]}'?" if near else None
 
 
-def unknown_option(name: str, known: Iterable[str]) -> QueryError:
+def unknown_option(name: str, options: Iterable[str]) -> QueryError:
     """The error for a keyword that a call doesn't have."""
-    options = tuple(known)
+    options = tuple(options)
     hint = did_you_mean(name, options) or f"there are {', '.join(options)}"
     return QueryError("INVALID_OPTION", f"there is no option '{name}'", hint=hint)
 
 
 @contextmanager
-def speaking_of(text: str | None) -> Iterator[None]:
-    """Errors raised inside that don't know the query's text get it, so that they have a caret."""
+def errors_quoting(text: str | None) -> Iterator[None]:
+    """Adds the query's text to errors raised inside that have no text yet, so that they show a caret."""
     try:
         yield
     except OstinatoError as error:
@@ -141,8 +141,8 @@ def speaking_of(text: str | None) -> Iterator[None]:
 
 
 @contextmanager
-def in_statement(text: str | None, parts: Iterable[Span]) -> Iterator[None]:
-    """Errors raised inside that speak of one of the parts as if it stood alone get their caret in the whole text.
+def in_statement(text: str | None, fragments: Iterable[Span]) -> Iterator[None]:
+    """Moves the caret of errors raised inside from a fragment, which was read alone, to the whole statement.
 
     >>> with in_statement("FROM t MATCH_RECOGNIZE (PATTERN)", [Span(24, 31)]):
     ...     raise QueryError("SYNTAX_ERROR", "expected (", text="PATTERN", span=Span(0, 7))
@@ -155,10 +155,10 @@ def in_statement(text: str | None, parts: Iterable[Span]) -> Iterator[None]:
     try:
         yield
     except OstinatoError as error:
-        for part in parts:
-            if text is not None and error.text == text[part.start : part.end]:
+        for fragment in fragments:
+            if text is not None and error.text == text[fragment.start : fragment.end]:
                 error.text = text
-                error.span = None if error.span is None else error.span.moved(part.start)
+                error.span = None if error.span is None else error.span.moved(fragment.start)
                 break
         raise
 
@@ -167,7 +167,7 @@ _CARRIED = re.compile(r"\b([A-Z][A-Z_]+): ([^\n]*?)(?: \(hint: ([^\n]*?)\))? \[o
 
 
 def carried(error: OstinatoError) -> str:
-    """The error as one line that survives Spark: a row carries it, Spark raises it, `unwrap` reads it back."""
+    """The error as one line for a row or an exception of Spark. `unwrap` reads it back."""
     return f"{error.one_line()} [ostinato]"
 
 
@@ -179,7 +179,7 @@ _OTHER_SOURCES = re.compile(r"No module named 'ostinato\.|Can't get attribute '\
 
 
 def workers_differ(message: str) -> EnvironmentFault:
-    """The error where Spark's workers can't run what the driver sends them."""
+    """The error for Spark workers that can't run our tasks."""
     return EnvironmentFault(
         WORKERS_DIFFER,
         message,
@@ -189,28 +189,28 @@ def workers_differ(message: str) -> EnvironmentFault:
 
 
 def unwrap(error: BaseException) -> OstinatoError | None:
-    """Our own error inside what Spark raised, or None when there is none.
+    """Our error inside an exception of Spark, or None.
 
     >>> unwrap(RuntimeError("[USER_RAISED_EXCEPTION] SKIP_TARGET_MISSING: no row is B [ostinato] SQLSTATE: P0001"))
     MatchError('SKIP_TARGET_MISSING', 'no row is B')
     """
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, OstinatoError):
-            return seen
-        text = str(seen)
-        found = _CARRIED.search(text)
-        if found is not None:
-            kind = EnvironmentFault if found[1] == WORKERS_DIFFER else MatchError
-            return kind(found[1], found[2], hint=found[3])
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OstinatoError):
+            return cause
+        text = str(cause)
+        if (line := _CARRIED.search(text)) is not None:
+            code, message, hint = line.groups()
+            kind = EnvironmentFault if code == WORKERS_DIFFER else MatchError
+            return kind(code, message, hint=hint)
         if _IN_WORKER in text and (problem := _problem_of_worker(text)) is not None:
             return workers_differ(problem)
-        seen = seen.__cause__ or seen.__context__
+        cause = cause.__cause__ or cause.__context__
     return None
 
 
 def _problem_of_worker(trace: str) -> str | None:
-    """Why a worker's Python couldn't run our task, read from the trace that it left; None for other failures."""
+    """The reason in a worker's stack trace why it couldn't run our task; None for other failures."""
     if (missing := _MODULE_MISSING.search(trace)) is not None:
         return f"the workers' Python has no module '{missing[1]}'"
     if (versions := _OTHER_PYTHON.search(trace)) is not None:
@@ -225,11 +225,11 @@ _NOT_THE_USER = ("ostinato", "pyspark", "contextlib")
 
 
 class OstinatoWarning(UserWarning):
-    """Something that works, but perhaps not as meant."""
+    """The query works, but perhaps not as intended."""
 
 
 def warn(message: str) -> None:
-    """An OstinatoWarning that names the line of the user's own code, above our frames and those of PySpark."""
+    """Warns at the line of the user's code that called us, not at a line of ours or of PySpark."""
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in _NOT_THE_USER:
         frame, level = frame.f_back, level + 1

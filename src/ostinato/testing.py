@@ -1,4 +1,4 @@
-"""Tests for your own patterns: a stream without Spark. Rows and watermarks set by hand in, output rows out.
+"""A stream without Spark, to test your own patterns: rows and watermarks set by hand in, output rows out.
 
 A `StreamTester` does what a streaming query does between two micro-batches: rows wait for the watermark, are matched in
 order, and matches come out as soon as nothing can change them. Here an order that isn't paid within ten minutes:
@@ -33,7 +33,7 @@ Nothing is decided yet: an earlier row may still come. The watermark says that n
 >>> stream.advance_watermark(at(11))
 [{'order_id': 2, 'placed_at': datetime.datetime(2024, 1, 1, 12, 1), 'paid_at': None}]
 
-Rows behind the watermark are late. `finish` gives the matches that only the end of the input decides.
+Rows behind the watermark are late. `finish` returns the matches that only the end of the input decides.
 
 >>> stream.feed([{"order_id": 3, "at": at(7), "event": "placed"}, {"order_id": 4, "at": at(20), "event": "placed"}])
 []
@@ -59,9 +59,9 @@ from ostinato.clause.language.clause_render import render_clause
 from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.query.clause_query import as_clause_query
-from ostinato.clause.stream.clause_stream import StreamOptions, StreamWorker
+from ostinato.clause.stream.clause_stream import StreamWorker
 from ostinato.clause.stream.stream_limits import check_streamable
-from ostinato.errors import QueryError, did_you_mean, speaking_of
+from ostinato.errors import QueryError, did_you_mean, errors_quoting
 from ostinato.expressions import types as t
 from ostinato.kernels.constants import NO_TIME
 from ostinato.local.local_clause import LocalPlan
@@ -100,11 +100,11 @@ class StreamTester:
         ansi: bool = True,
         timezone: str = "UTC",
     ) -> None:
-        StreamSettings(late, eager, decision_time=decision_time)  # raises for what isn't an option
+        stream_settings = StreamSettings(late, eager, decision_time=decision_time)
         self._settings = local_settings(ansi, timezone)
-        self._asked = as_clause_query(query)
+        self._query = as_clause_query(query)
         self._schema = _schema(columns, self._settings)
-        clause = self._asked.clause
+        clause = self._query.clause
         plan = make_plan(bind(clause, self._schema.names))
         order = plan.bound.order_by
         self._time_type = self._schema.field(order[0].column).type if order else None
@@ -112,7 +112,7 @@ class StreamTester:
         self._local = LocalPlan(plan, self._schema, self._settings, Limits(max_partial_matches))
         conditions = [(f"{_BITS}{i}", 0) for i in range(len(plan.row_conditions))]
         fingerprint = fingerprint_of([render_clause(clause), str(self._schema), ansi, timezone, eager])
-        self.worker = StreamWorker(self._local.typed, conditions, StreamOptions(late, eager), fingerprint)
+        self.worker = StreamWorker(self._local.typed, conditions, stream_settings, fingerprint)
         self._decision_time = decision_time
         self._state = EMPTY
         self.watermark_us = NO_TIME
@@ -120,7 +120,7 @@ class StreamTester:
         self.wake_at_us: int | None = None
         """The watermark at which a timer fires even if no row comes; None: there is no timer."""
         self._finished = False
-        self._given: list[pa.Table] = []
+        self._outputs: list[pa.Table] = []
         self.rows = 0
         """Rows fed so far."""
         self.late_rows = 0
@@ -132,29 +132,29 @@ class StreamTester:
 
     @only_our_errors()
     def feed(self, rows: Any, *, watermark: Moment | None = None) -> list[dict[str, Any]]:
-        """Rows arrive: dicts, or what `ost.match` takes. Gives the output rows that are new.
+        """Feeds rows: dicts, or a table as for `ost.match`. Returns the new output rows.
 
-        With a watermark, both come in one step, as in a micro-batch. Rows behind the previous watermark are late.
+        With a watermark, both arrive in one step, as in a micro-batch. Rows behind the previous watermark are late.
         """
         return self._step(self._table(rows), watermark)
 
     @only_our_errors()
     def advance_watermark(self, to: Moment) -> list[dict[str, Any]]:
-        """From now on no row of this time or an earlier one is taken. Gives the output rows that this decides."""
+        """From now on rows of this time or an earlier one are late. Returns the output rows that this decides."""
         return self._step(None, to)
 
     @only_our_errors()
     def finish(self) -> list[dict[str, Any]]:
-        """No rows will follow. Gives the output rows that only the end decides."""
-        given = self._step(None, None, finished=True)
+        """No rows will follow. Returns the output rows that only the end decides."""
+        rows = self._step(None, None, finished=True)
         self._finished = True
-        return given
+        return rows
 
     @property
     def results(self) -> pa.Table:
         """All output rows so far."""
         none = self.worker.no_results(self._shipped(self._schema.empty_table()))
-        return pa.concat_tables([self._output(none), *self._given])
+        return pa.concat_tables([self._output(none), *self._outputs])
 
     @property
     def state(self) -> BucketState:
@@ -171,7 +171,7 @@ class StreamTester:
         if watermark is not None:
             self._set_watermark(watermark)
         shipped = None if table is None else self._shipped(table)
-        with speaking_of(self._asked.clause.text):
+        with errors_quoting(self._query.clause.text):
             step = self.worker.advance(self._state, shipped, self.watermark_us, finished=finished)
         self._state = step.state
         self.rows += step.counts.rows
@@ -180,9 +180,9 @@ class StreamTester:
         self.open_runs, self.buffered_rows = step.counts.open_runs, step.counts.buffered_rows
         if not step.results.count:
             return []
-        given = self._output(step.results)
-        self._given.append(given)
-        rows: list[dict[str, Any]] = given.to_pylist()
+        output = self._output(step.results)
+        self._outputs.append(output)
+        rows: list[dict[str, Any]] = output.to_pylist()
         return rows
 
     def _set_watermark(self, to: Moment) -> None:
@@ -209,7 +209,7 @@ class StreamTester:
         return table.select(self._schema.names).cast(self._schema)
 
     def _from_dicts(self, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
-        """A column that a row leaves out is NULL; one that the stream doesn't have is a mistake."""
+        """A column that a row leaves out is NULL. A column that the stream doesn't have is refused."""
         plain = [dict(row) for row in rows]
         for name in dict.fromkeys(name for row in plain for name in row):
             if name not in self._schema.names:
@@ -246,7 +246,7 @@ class StreamTester:
                 {**output_rows.arrays, MATCHED: on_time if matched is None else pc.and_(matched, on_time)},
             )
         table = self._local.measured(output_rows)
-        table = self._asked.select(table, self._settings)
+        table = self._query.select(table, self._settings)
         further = {} if late is None else {LATE_COLUMN: late}
         if self._decision_time is not None:
             further[self._decision_time] = output_rows.arrays[DECIDED]
@@ -262,10 +262,10 @@ def _schema(columns: pa.Schema | Mapping[str, str | pa.DataType], settings: t.Se
         columns = {field.name: field.type for field in columns}
     fields = []
     for name, kind in columns.items():
-        known = t.parse_type(kind, settings) if isinstance(kind, str) else kind
-        if known is None:
-            raise QueryError("UNSUPPORTED_TYPE", f"column '{name}': {kind!r} is not a type that is known here")
-        fields.append(pa.field(name, t.normalise(known, settings)))
+        arrow_type = t.parse_type(kind, settings) if isinstance(kind, str) else kind
+        if arrow_type is None:
+            raise QueryError("UNSUPPORTED_TYPE", f"column '{name}': {kind!r} isn't a type that Ostinato knows")
+        fields.append(pa.field(name, t.normalise(arrow_type, settings)))
     return pa.schema(fields)
 
 

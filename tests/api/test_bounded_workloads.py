@@ -107,9 +107,9 @@ def test_queries_with_a_state_in_common_are_shared_by_default() -> None:
     assert found.rows.equals(ost.Workload(queries, sharing="never").run(table).rows)
     told = ost.explain(ost.Workload(queries), table).text
     assert "shared matcher: q1, q2\n" in told and "enumeration of matches: q3\n" in told
-    assert "each by itself, by enumeration, in a batch where that fails or holds more than 131,072" in told
+    assert "A batch is enumerated instead if sharing fails or needs more than 131,072 partial matches." in told
     assert "q3  no other query has a state in common with it" in told
-    assert "by enumeration, in a batch" not in ost.explain(ost.Workload(queries, sharing="always"), table).text
+    assert "A batch is enumerated" not in ost.explain(ost.Workload(queries, sharing="always"), table).text
 
 
 def test_a_state_that_grows_large_is_given_up_for_the_enumerator(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,13 +194,13 @@ def test_explain_says_that_a_bounded_query_does_not_share_with_an_unbounded_one(
     mixed = ost.explain(ost.Workload(texts, latency_bound={"q1": "5 ms"}), table).text
     told = [line.strip() for line in mixed.splitlines()]
     assert any(line.startswith("shared matcher") and "q1, q2" in line for line in told)
-    at = told.index("8 states in place of 8; 0 serve more than one pattern")
+    at = told.index("8 states instead of 8; 0 serve more than one pattern")
     assert told[at + 1 : at + 3] == [
-        "one matcher runs them all; a query with a bound shares no state with one that has none",
+        "One matcher runs all queries. Queries with a bound share no state with queries without one.",
         "queries with a bound: q1",
     ]
     both = ost.explain(ost.Workload(texts, latency_bound="5 ms"), table).text
-    assert "shares no state" not in both and "5 states in place of 8; 3 serve more than one pattern" in both
+    assert "share no state" not in both and "5 states instead of 8; 3 serve more than one pattern" in both
 
 
 def test_an_absence_is_never_forgotten() -> None:
@@ -288,7 +288,7 @@ def test_state_of_its_own_for_each_query() -> None:
     table = some_events(2_000)
     workload = ost.Workload([FIRST, SECOND], sharing="never", latency_bound="1 s", clock=CLOCK)
     text = ost.explain(workload, table).text
-    assert "shared matcher: q1, q2" in text and "6 states in place of 6; 0 serve more than one pattern" in text
+    assert "shared matcher: q1, q2" in text and "6 states instead of 6; 0 serve more than one pattern" in text
     assert workload.run(table).rows.equals(ost.Workload([FIRST, SECOND]).run(table).rows)
 
 
@@ -328,9 +328,9 @@ def test_explain_tells_what_was_given_up() -> None:
     workload = ost.Workload([FIRST, SECOND], selection_ratio=0.5, clock=CLOCK)
     table = some_events(2_000)
     before, after = ost.explain(workload, table).text, ost.explain(workload.run(table), table).text
-    assert "What may be given up" in before and "What the last run gave up" not in before
-    assert "What the last run gave up" in after
-    assert "period by period, about a window of events each" in after
+    assert "Bounds\n" in before and "Losses of the last run" not in before
+    assert "Losses of the last run" in after
+    assert "by period (about one window of events each" in after
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from benchmarks.correlate import window_first
 
 import ostinato as ost
 from ostinato.clause.plan.typed_plan import Limits
-from ostinato.correlations.task.correlation_worker import CorrelationOptions, CorrelationStep, Correlator
+from ostinato.correlations.task.correlation_worker import CorrelationOptions, Correlator, StoredStep
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.types import Settings
 from ostinato.local.local_correlations import LocalCorrelation
@@ -177,7 +177,7 @@ def correlator(text: str, schema: pa.Schema, **options: Any) -> tuple[LocalCorre
     return asked, Correlator(asked.task, CorrelationOptions(**options))
 
 
-def by_minute(text: str, table: pa.Table, **options: Any) -> list[CorrelationStep]:
+def by_minute(text: str, table: pa.Table, **options: Any) -> list[StoredStep]:
     """One row a step, the state as bytes in between."""
     asked, engine = correlator(text, table.schema, **options)
     arriving = asked.live_rows(table)

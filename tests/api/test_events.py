@@ -344,7 +344,7 @@ def test_explain_of_a_run_tells_what_was_shared() -> None:
     table = pa.table({"ts": range(6), "kind": list("ACBBBB")})
     texts = ["PATTERN SEQ(A, B+) RETURN COUNT(*)", "PATTERN SEQ(C, B+) RETURN COUNT(*)"]
     text = ost.explain(ost.Workload(texts, type="kind", time="ts").run(table)).text
-    assert "shared engine: q1, q2" in text and "What the last run did" in text
+    assert "shared engine: q1, q2" in text and "Counters of the last run" in text
     apart = ost.Workload(texts, sharing="never", type="kind", time="ts")
     assert "shared engine" not in ost.explain(apart).text
 

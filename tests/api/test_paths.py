@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
-from ostinato.reference.paths import all_paths
+from ostinato.reference.path_oracle import all_paths
 
 FILMS = pa.table(
     {

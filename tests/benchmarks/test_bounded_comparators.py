@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.laws.test_bounded_clauses import CROWDED, crowd
 from tests.laws.test_shared_matcher import QUIET, SHARING, event_tables, random_orders, recount, related_queries, taken
-from tests.workloads.matcher.shared_matching import GiveOrders, Workload
+from tests.workloads.matcher.shared_matching import GiveMasks, Workload
 from tests.workloads.matcher.test_shared_matcher import workload
 from tests.workloads.shedding.bounded_runs import CLOCK, Ran, Stream, latency_bound, recall, run
 from tests.workloads.shedding.test_bounded_engine import LOW_FIRST, OTHER_END, table
 
 from ostinato.workloads.matcher import matcher_run
-from ostinato.workloads.matcher.shared_matcher import one_class_a_node
+from ostinato.workloads.matcher.shared_matcher import one_class_per_node
 from ostinato.workloads.shedding.bounded_engine import BoundedEngine
 
 OTHERS = [name for name in POLICIES if name != "sharp"]
@@ -134,13 +134,13 @@ def test_matches_of_events_that_were_left_out_are_not_claimed(stream: Stream) ->
 # --- partial matches that copy their rows -----------------------------------------------------------------------------
 
 
-def run_of_copies(work: Workload, orders: GiveOrders = lambda run: None) -> tuple[list[Any], InstanceRun]:
-    """All matches by query, with as many orders as there are rows."""
+def run_of_copies(work: Workload, keep_masks: GiveMasks = lambda run: None) -> tuple[list[Any], InstanceRun]:
+    """All matches by query, with as many keep masks as there are rows."""
     matcher = InstanceMatcher(work.merged, work.conditions)
-    ran = matcher.begin(work.events, None, one_class_a_node(work.merged, work.conditions))
+    ran = matcher.begin(work.events, None, one_class_per_node(work.merged, work.conditions))
     rows = np.arange(len(work.events.time))
     for until in range(len(rows) + 1):
-        ran.advance(until, orders(ran))
+        ran.advance(until, keep_masks(ran))
         recount(ran)
     matches, _ = ran.finish()
     return [sorted(work.listed(query, some, rows), key=str) for query, some in enumerate(matches)], ran

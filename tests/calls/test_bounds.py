@@ -53,7 +53,7 @@ def test_nothing_asked_for_is_no_bound() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "options",
     [
         {"latency_bound": 0},
         {"latency_bound": "0 ms"},
@@ -76,13 +76,13 @@ def test_nothing_asked_for_is_no_bound() -> None:
         {"batch_budget": timedelta.max},
     ],
 )
-def test_bounds_that_mean_nothing_are_refused(asked: dict[str, Any]) -> None:
+def test_bounds_that_mean_nothing_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(QueryError, match="INVALID_BOUND"):
-        read_bounds(NAMES, **asked)
+        read_bounds(NAMES, **options)
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "options",
     [
         {"latency_bound": {"q3": "5 ms"}},
         {"weights": {"q3": 1.0}},
@@ -91,13 +91,13 @@ def test_bounds_that_mean_nothing_are_refused(asked: dict[str, Any]) -> None:
         {"latency_bound": "5 ms", "selection_ratio": 0.5},
     ],
 )
-def test_options_that_dont_fit_are_refused(asked: dict[str, Any]) -> None:
+def test_options_that_dont_fit_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(QueryError, match="INVALID_OPTION"):
-        read_bounds(NAMES, **asked)
+        read_bounds(NAMES, **options)
 
 
 @pytest.mark.parametrize(
-    ("asked", "message", "hint"),
+    ("options", "message", "hint"),
     [
         ({"latency_bound": {"q2": None}}, "latency_bound of q2 is None", "leave it out for no bound"),
         ({"latency_bound": {"q2": 0}}, "latency_bound of q2 is 0: a number here is a share", "a time has a unit"),
@@ -110,18 +110,18 @@ def test_options_that_dont_fit_are_refused(asked: dict[str, Any]) -> None:
         ({"weights": [1, 2]}, "weights are [1, 2]: expected a number by the name of a query", "weights={'q1': 2}"),
     ],
 )
-def test_errors_say_what_was_written_and_of_whom(asked: dict[str, Any], message: str, hint: str) -> None:
+def test_errors_say_what_was_written_and_of_whom(options: dict[str, Any], message: str, hint: str) -> None:
     with pytest.raises(QueryError) as caught:
-        read_bounds(NAMES, **asked)
+        read_bounds(NAMES, **options)
     assert caught.value.message.startswith(message)
     assert caught.value.hint is not None and caught.value.hint.startswith(hint)
 
 
 def test_engines_of_a_task_share_memory_and_time_and_buckets_time_only() -> None:
     bounds = read_bounds(NAMES, memory_bound=900, batch_budget="1 ms", latency_bound="5 us")
-    part = bounds.split(engines=3, buckets=4)
-    assert (part.memory_bytes, part.batch_budget_ns) == (300, 83_333)
-    assert (part.latency, part.names, part.weights) == (bounds.latency, bounds.names, bounds.weights)
+    share = bounds.split(engines=3, buckets=4)
+    assert (share.memory_bytes, share.batch_budget_ns) == (300, 83_333)
+    assert (share.latency, share.names, share.weights) == (bounds.latency, bounds.names, bounds.weights)
     assert bounds.split(1) == bounds
     assert read_bounds(NAMES, memory_bound=1, batch_budget="1 ns").split(9, 9).memory_bytes == 1
     assert read_bounds(NAMES).split(3, 4).is_none

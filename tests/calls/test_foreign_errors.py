@@ -1,4 +1,4 @@
-"""The net under public calls: foreign errors become ours, programming errors stay what they are."""
+"""Public calls turn foreign errors into errors of ours; programming errors stay unchanged."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def test_every_call_in_process_takes_a_deadline() -> None:
     summary = ost.summary("A B", type="kind", order_by="at", within=10, size=4)
     graph = ost.graph(films)
     questions = ost.GraphQuestions(graph, ost.LearntProposer([("who wrote Kadosh", "Kadosh", "written_by")]))
-    asked = pa.table({"question": ["who wrote Alila"], "topic": ["Alila"]})
+    questions_table = pa.table({"question": ["who wrote Alila"], "topic": ["Alila"]})
     calls = {
         "match": lambda deadline: ost.match(clause, events, deadline=deadline),
         "events": lambda deadline: ost.match(trend, events, deadline=deadline),
@@ -149,7 +149,7 @@ def test_every_call_in_process_takes_a_deadline() -> None:
         "graph": lambda deadline: ost.graph(films, deadline=deadline),
         "paths": lambda deadline: ost.paths(graph, "written_by", start="Alila", deadline=deadline),
         "question": lambda deadline: questions.ask("who wrote Alila", "Alila", deadline=deadline),
-        "questions": lambda deadline: questions.run(asked, deadline=deadline),
+        "questions": lambda deadline: questions.run(questions_table, deadline=deadline),
         "feed": lambda deadline: summary.feed(events, deadline=deadline),
         "exact": lambda deadline: summary.exact(events, deadline=deadline),
         "ask": lambda deadline: summary.ask(deadline=deadline),

@@ -76,7 +76,7 @@ def test_usage_errors_of_files_come_before_spark_starts(capsys, tmp_path, monkey
 def test_a_query_in_place_of_a_file_gets_a_hint(capsys) -> None:
     code, _, err = run(capsys, "run", "SELECT 1")
     assert code == 2
-    assert "hint: a query on the command line goes behind -e" in err
+    assert "hint: use -e for a query on the command line" in err
 
 
 def test_output_must_not_be_a_folder(capsys, tmp_path) -> None:

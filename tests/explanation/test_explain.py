@@ -18,10 +18,10 @@ from ostinato.clause.matching.spans import whole_keys
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import QueryError
 from ostinato.explanation import Explanation, explain
-from ostinato.explanation.asked import mentioned_columns, read_question
+from ostinato.explanation.clause_text import query_text
 from ostinato.explanation.execution_text import memo_rule
-from ostinato.explanation.text import query_text
-from ostinato.explanation.understood import understand
+from ostinato.explanation.explained_clauses import mentioned_columns, read_clauses
+from ostinato.explanation.planned_clause import plan_clause
 
 CLAUSE = "ORDER BY ts MEASURES LAST(price) AS p PATTERN (A B*) DEFINE B AS price > A.price"
 SCHEMA = pa.schema([("ts", pa.int64()), ("price", pa.float64()), ("note", pa.string())])
@@ -56,7 +56,7 @@ def test_without_types_the_kernel_stays_open() -> None:
 def test_a_function_that_only_spark_knows_leaves_types_open() -> None:
     query = "ORDER BY ts MEASURES 1 AS one PATTERN (A B*) DEFINE B AS soundex(note) > soundex(A.note)"
     text = explain(query, SCHEMA).text
-    assert "only Spark knows the type of soundex(note)" in text
+    assert "Only Spark knows the type of soundex(note)." in text
 
 
 def test_shows_itself() -> None:
@@ -71,7 +71,7 @@ def test_shows_itself() -> None:
 def test_clauses_inside_the_input_of_another_come_first() -> None:
     inner = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(ts) AS ts PATTERN (INNER_ONE))"
     query = f"SELECT * FROM ({inner}) AS x MATCH_RECOGNIZE (ORDER BY ts MEASURES ts AS t PATTERN (OUTER_ONE))"
-    names = [asked.clause.pattern for asked in read_question(query)]
+    names = [asked.clause.pattern for asked in read_clauses(query)]
     assert [name.name for name in names] == ["INNER_ONE", "OUTER_ONE"]  # type: ignore[union-attr]
     assert "MATCH_RECOGNIZE 2 of 2" in explain(query).text
 
@@ -108,7 +108,7 @@ def test_what_cannot_be_explained(query: object, table: object, code: str) -> No
 @pytest.mark.parametrize("condition", ["price > 1", "price > A.price"])
 def test_the_memo_rule_told_is_the_one_that_is_followed(mode: str, bound: str, condition: str) -> None:
     text = f"ORDER BY ts MEASURES LAST(ts) AS t {mode} PATTERN (A B*) {bound} DEFINE B AS {condition}"
-    plan = understand(read_question(text, SCHEMA)[0]).plan
+    plan = plan_clause(read_clauses(text, SCHEMA)[0]).plan
     clause = plan.bound.clause
     task = engine.Task(
         nfa=plan.nfa,
@@ -124,9 +124,9 @@ def test_the_memo_rule_told_is_the_one_that_is_followed(mode: str, bound: str, c
     )
     followed = engine.rules_of(task, whole_keys(np.zeros(1, np.int64)), reads_run=bool(plan.run_conditions)).memo
     told = {
-        search_arrays.NO_MEMO: ("none", "a state at a row may be tried again"),
-        search_arrays.MEMO_PER_START: "a state at a row is tried once per start",
-        search_arrays.MEMO_FOREVER: "a state at a row is tried once, whatever the start",
+        search_arrays.NO_MEMO: ("Nothing is repeated", "A state may be tried several times on one row"),
+        search_arrays.MEMO_PER_START: "Each state is tried once on a row for each start",
+        search_arrays.MEMO_FOREVER: "Each state is tried once on a row for all starts",
     }
     assert memo_rule(plan).startswith(told[followed])
 
@@ -135,7 +135,7 @@ def test_the_memo_rule_told_is_the_one_that_is_followed(mode: str, bound: str, c
 
 
 def told(text: str, label: str) -> str:
-    """What stands behind a label, in one line."""
+    """The text of a label, in one line."""
     lines = text.split("6. How it runs", 1)[1].splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith(f"   {label:<15}  "))
     rest = takewhile(lambda line: line.startswith(" " * 20), lines[at + 1 :])
@@ -145,15 +145,15 @@ def told(text: str, label: str) -> str:
 @pytest.mark.parametrize(
     ("clause", "begins"),
     [
-        ("AFTER MATCH SKIP TO NEXT ROW", "a slice takes over at once"),
-        ("ALL MATCHES", "a slice takes over at once"),
-        ("MAXIMAL MATCHES", "a slice takes over at once"),
-        ("AFTER MATCH SKIP PAST LAST ROW", "a slice takes over at the row where all chains of starts meet"),
-        ("AFTER MATCH SKIP TO LAST B", "a slice takes over at the row where all chains of starts meet"),
-        ("INCREMENTAL MATCHES", "a slice takes over at a row that no match can lead over"),
+        ("AFTER MATCH SKIP TO NEXT ROW", "Each slice tries all its rows as starts"),
+        ("ALL MATCHES", "Each slice tries all its rows as starts"),
+        ("MAXIMAL MATCHES", "Each slice tries all its rows as starts"),
+        ("AFTER MATCH SKIP PAST LAST ROW", "Each slice starts where all possible earlier matches have ended"),
+        ("AFTER MATCH SKIP TO LAST B", "Each slice starts where all possible earlier matches have ended"),
+        ("INCREMENTAL MATCHES", "Each slice starts at a row that no match spans"),
         (
             "ALL ROWS PER MATCH WITH UNMATCHED ROWS AFTER MATCH SKIP TO NEXT ROW",
-            "a slice takes over at a row that no match can lead over",
+            "Each slice starts at a row that no match spans",
         ),
     ],
 )
@@ -168,7 +168,7 @@ def test_the_handover_told_depends_on_what_is_asked(clause: str, begins: str) ->
         ("(A B)", "at most 1 row beyond the slice that it starts in: the pattern takes at most 2 rows"),
         ("(A B*) MAXLENGTH 40", "at most 39 rows beyond the slice that it starts in: MAXLENGTH 40"),
         ("(A B*) WITHIN INTERVAL '2' HOUR", "up to 2 hours beyond the slice that it starts in: WITHIN"),
-        ("(A B*)", "as long as runs live, never cut off"),
+        ("(A B*)", "any number of rows beyond the slice that it starts in: nothing limits"),
     ],
 )
 def test_the_shared_part_with_its_reason(pattern_and_bounds: str, expected: str) -> None:
@@ -181,10 +181,10 @@ def test_keys_are_cut_on_request_only() -> None:
     clause = "MEASURES MATCH_NUMBER() AS n PATTERN (A B)"
     by_key = explain(f"PARTITION BY note ORDER BY ts {clause}", SCHEMA).text
     assert "repartition by note" in told(by_key, "Spark plan")
-    assert 'with skew="slice" rows are cut into ranges of (note, ts)' in told(by_key, "slices")
+    assert 'With skew="slice", Spark cuts the rows into ranges of (note, ts)' in told(by_key, "slices")
     in_ranges = told(explain(f"ORDER BY ts {clause}", SCHEMA).text, "Spark plan")
     assert "ranges of (ts)" in in_ranges
-    assert "numbers go on" in in_ranges
+    assert "renumber matches" in in_ranges
 
 
 @pytest.mark.parametrize(
@@ -192,28 +192,28 @@ def test_keys_are_cut_on_request_only() -> None:
     [
         (
             "ORDER BY ts MEASURES 1 AS x PATTERN (A B*) DEFINE B AS MATCH_NUMBER() + A.price < 9",
-            "none on Spark: MATCH_NUMBER() in DEFINE",
+            "None on Spark: MATCH_NUMBER() in DEFINE",
             "workers=n has no effect: MATCH_NUMBER() in DEFINE",
         ),
         (
             "ORDER BY ts MEASURES sum(MATCH_NUMBER()) AS s PATTERN (A B*)",
-            "none on Spark: an aggregate over MATCH_NUMBER()",
-            "workers=n lets n threads match slices",
+            "None on Spark: an aggregate over MATCH_NUMBER()",
+            "With workers=n, n threads match slices",
         ),
         (
             "ORDER BY ts MEASURES 1 AS x PATTERN (A B*) DEFINE B AS concat(A.note, note) = 'x'",
-            "rows are cut into ranges of (ts)",
+            "Spark cuts the rows into ranges of (ts)",
             "workers=n has no effect: conditions run row by row in Python",
         ),
         (
             "ORDER BY ts MEASURES 1 AS x PATTERN (A B) DEFINE B AS price > PREV(price)",
-            "rows are cut into ranges of (ts)",
+            "Spark cuts the rows into ranges of (ts)",
             "workers=n has no effect without slice_rows: a pattern of fixed length",
         ),
         (
             "ORDER BY ts MEASURES 1 AS x PATTERN (A B*) MAXLENGTH 9 DEFINE B AS price > PREV(price)",
-            "rows are cut into ranges of (ts)",
-            "one thread goes on alone where matches skip rows and chains of starts don't meet",
+            "Spark cuts the rows into ranges of (ts)",
+            "one thread does the rest if matches skip rows and no row is found",
         ),
     ],
 )

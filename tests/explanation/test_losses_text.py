@@ -12,7 +12,7 @@ import pytest
 
 import ostinato as ost
 from ostinato.errors import QueryError
-from ostinato.explanation.losses_text import MOST_PERIODS, losses_part
+from ostinato.explanation.losses_text import MOST_PERIODS, losses_section
 from ostinato.workloads.shedding.report import PatternReport, Period, Report
 
 REST = "WITHIN 20 SECONDS RETURN MATCHES"
@@ -41,32 +41,36 @@ def report(periods: int, queries: int = 1, *, is_known: bool = False, dropped: i
 
 
 def told(*reports: Report) -> list[str]:
-    found = losses_part(SimpleNamespace(reports=reports, metrics=None))
-    assert found is not None and found[0] == "What the last run gave up"
-    return found[1]
+    found = losses_section(SimpleNamespace(reports=reports, metrics=None))
+    assert found is not None and found[0] == "Losses of the last run"
+    return list(found[1])
 
 
 # --- what was given up ---
 
 
 def test_period_by_period() -> None:
+    lost = "5 found, unknown number lost, 3 partial matches dropped"
+    line = f"q1: {lost}; q2: {lost}"
     assert told(report(3, queries=2))[3:] == [
-        "period by period, about a window of events each:",
-        "  events 0 to 9    q1 5 found, unknown given up, 3 dropped; q2 5 found, unknown given up, 3 dropped",
-        "  events 10 to 19  q1 5 found, unknown given up, 3 dropped; q2 5 found, unknown given up, 3 dropped",
-        "  events 20 to 29  q1 5 found, unknown given up, 3 dropped; q2 5 found, unknown given up, 3 dropped",
+        "by period (about one window of events each):",
+        f"  events 0 to 9    {line}",
+        f"  events 10 to 19  {line}",
+        f"  events 20 to 29  {line}",
     ]
 
 
 def test_many_periods_and_many_queries_are_put_together() -> None:
     lines = told(report(100, queries=20))
-    assert lines[21] == "period by period, about a window of events each, some put together:"
+    assert lines[21] == "by period (about one window of events each, some joined):"
     assert len(lines[22:]) <= MOST_PERIODS
-    assert lines[22] == "  events 0 to 159    20 queries together 1,600 found, unknown given up, 960 dropped"
+    assert lines[22] == "  events 0 to 159    20 queries: 1,600 found, unknown number lost, 960 partial matches dropped"
 
 
 def test_of_input_that_was_left_out_losses_are_unknown() -> None:
-    assert told(report(1, dropped=0))[-1] == "  events 0 to 9  q1 5 found, unknown given up, 0 dropped"
+    assert (
+        told(report(1, dropped=0))[-1] == "  events 0 to 9  q1: 5 found, unknown number lost, 0 partial matches dropped"
+    )
 
 
 def test_where_nothing_was_dropped_nothing_is_said_of_periods() -> None:
@@ -77,22 +81,24 @@ def test_beside_an_unknown_loss_a_query_that_gave_up_nothing_says_so() -> None:
     both = report(1, queries=2)
     free = replace(both.patterns[0], dropped=0, lost_estimate=0.0, recall_estimate=1.0)
     mixed = replace(both, patterns=(free, both.patterns[1]), periods=(replace(both.periods[0], dropped=(0, 3)),))
-    line = "  events 0 to 9  q1 5 found, none given up, 0 dropped; q2 5 found, unknown given up, 3 dropped"
-    assert told(mixed)[-1] == line
+    dropped = (
+        "q1: 5 found, none lost, 0 partial matches dropped; q2: 5 found, unknown number lost, 3 partial matches dropped"
+    )
+    assert told(mixed)[-1] == f"  events 0 to 9  {dropped}"
 
 
 def test_every_engine_has_its_say() -> None:
-    assert sum(line.startswith("period by period") for line in told(report(2), report(3))) == 2
+    assert sum(line.startswith("by period") for line in told(report(2), report(3))) == 2
 
 
 def test_nothing_bounded_is_nothing_to_say() -> None:
-    assert losses_part(SimpleNamespace(reports=(), metrics=None)) is None
+    assert losses_section(SimpleNamespace(reports=(), metrics=None)) is None
 
 
 def test_a_result_of_spark_points_to_its_metrics() -> None:
-    found = losses_part(SimpleNamespace(reports=(), metrics=object()))
-    assert found is not None and found[0] == "What a run gives up"
-    assert "result.metrics" in found[1][0] and "result.with_metrics" in found[1][1]
+    found = losses_section(SimpleNamespace(reports=(), metrics=object()))
+    assert found is not None and found[0] == "Losses of a run"
+    assert "result.metrics" in (lines := list(found[1]))[0] and "result.with_metrics" in lines[1]
 
 
 # --- who runs under a bound ---
@@ -110,7 +116,7 @@ def test_what_has_a_bound_runs_on_the_shared_matcher_whether_types_are_known_or_
 
 
 def test_without_types_it_is_open_who_runs_what_has_no_bound() -> None:
-    open_ = "shared matcher or enumeration of matches, which hangs on the types of columns"
+    open_ = "shared matcher or enumeration of matches, depending on the column types"
     assert engines(ost.Workload([ABC, ABD], latency_bound={"q1": "1 s"})) == ["shared matcher: q1", f"{open_}: q2"]
     assert engines(ost.Workload([ABC, ABD])) == [f"{open_}: q1, q2"]
     assert engines(ost.Workload([ABC, ABD], sharing="never")) == ["enumeration of matches: q1, q2"]
@@ -127,7 +133,7 @@ def test_on_a_stream_what_the_last_event_decides_is_carried_on_by_the_shared_mat
     assert engines(ost.Workload([ABC, windows]), df) == ["shared matcher: q1", "enumeration of matches: q2"]
     assert engines(ost.Workload([ABC, windows], latency_bound="1 s"), df) == ["shared matcher: q1, q2"]
     assert (
-        "q2  on a stream its matches leave when their window is over"
+        "q2  on a stream its matches are emitted at the end of their window"
         in ost.explain(ost.Workload([ABC, windows]), df).text
     )
     df.isStreaming = False
@@ -140,31 +146,31 @@ def test_on_a_stream_what_the_last_event_decides_is_carried_on_by_the_shared_mat
 def test_clauses_under_a_bound_say_what_they_share_and_keep_to() -> None:
     workload, table = ost.Workload([CLAUSE, OTHER_CLAUSE], latency_bound="90 ns", clock=CLOCK), events(50)
     for text in (ost.explain(workload, table).text, ost.explain(workload.run(table)).text):
-        assert "shared matcher   q1, q2: one state for equal sub-patterns" in text
-        assert "What matches share: q1, q2\n" in text
-        assert "3 states in place of 4; 1 serves more than one pattern" in text
+        assert "shared matcher   q1, q2: equal sub-patterns share a state." in text
+        assert "Shared states: q1, q2\n" in text
+        assert "3 states instead of 4; 1 serves more than one pattern" in text
         assert "11  A\n01  A B\n10  A B\n" in text
-        assert "What may be given up of the clauses\n" in text and "q2  0.09 us of computing an event" in text
+        assert "Bounds of the clauses\n" in text and "q2  at most 0.09 us of computing time for an event" in text
 
 
 def test_without_types_the_bound_and_the_engine_are_known() -> None:
     text = ost.explain(ost.Workload([CLAUSE], memory_bound="1 MB")).text
-    assert "shared matcher   q1: because of the bound" in text
-    assert "partial matches take at most 1,000,000 bytes in a task, all its plans together" in text
-    assert "in place of" not in text
+    assert "shared matcher   q1: they have a bound." in text
+    assert "Partial matches use at most 1,000,000 bytes in a task, over all its plans." in text
+    assert "instead of" not in text
 
 
 def test_one_clause_under_a_bound_has_a_section_too() -> None:
     text = ost.explain(ost.Workload([CLAUSE], batch_budget="2 ms"), events(5)).text
-    assert "shared matcher   q1:" in text and "2 states in place of 2" in text
-    assert "a task's batch, or a micro-batch, takes at most 2 ms, all its plans together" in text
+    assert "shared matcher   q1:" in text and "2 states instead of 2" in text
+    assert "A micro-batch, or the batch of a task, takes at most 2 ms, over all plans of the task." in text
     assert "run together" not in ost.explain(ost.Workload([CLAUSE]), events(5)).text
 
 
 def test_states_apart() -> None:
     text = ost.explain(ost.Workload([CLAUSE, OTHER_CLAUSE], latency_bound="1 s", sharing="never"), events(5)).text
-    assert "shared matcher   q1, q2: states of its own for each" in text
-    assert "4 states in place of 4; 0 serve more than one pattern" in text
+    assert "shared matcher   q1, q2: each has its own states." in text
+    assert "4 states instead of 4; 0 serve more than one pattern" in text
 
 
 def test_what_cannot_be_bounded_is_refused_as_running_it_would() -> None:

@@ -23,24 +23,28 @@ def test_the_whole_text() -> None:
 1. The summary as understood
    AVG(price) over all matches of E (H|K)* E
    types in column kind, order by ts, within 0:10:00
-   SKIP TILL ANY MATCH: any later event that fits may follow; a match is a set of events
-   AVG is the mean sum of a match
+   SKIP TILL ANY MATCH: any later event that fits can follow; a match is a set of events
+   AVG is the mean, over all matches, of the sum in a match
    one summary for each account
-   events of other types are seen, never kept
-2. The automaton: 3 states, each set of events counts once
+   events of other types are counted as arrivals, never kept
+
+2. The automaton: 3 states; each set of events counts once
    0: E->1
    1: E->2 H->1 K->1
    2: final
-3. What is kept
-   at most 100 events; when a better one comes, this gives way (capped):
-     the lowest benefit: matches so far, and those to come within the window as far as there is room
-   types are as probable as they were lately: counts halve after 2,000 events
-   the time between two events is learnt in the same way
+
+3. Events kept
+   At most 100 events are kept. To make room for a better one, capped drops
+     the event with the lowest benefit: its matches so far, plus those expected within the window and the size
+   Type probabilities are learnt from recent events: counts halve every 2,000 events.
+   The time between two events is learnt in the same way.
+
 4. Memory
-   8,316 bytes for a key that keeps 100 events, whatever it has seen
+   8,316 bytes for a key with 100 events, however many arrived
+
 5. On Spark
-   batch: rows are repartitioned by key; a task orders its keys' events and keeps their summaries
-   stream: keys are hashed into 64 buckets, whose summaries lie in the state store"""
+   batch: rows are repartitioned by key; each task sorts the events of its keys and builds their summaries
+   stream: keys are hashed into 64 buckets; the state store holds their summaries"""
     )
 
 
@@ -51,16 +55,19 @@ def test_every_strategy_has_words() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"strategy": "fifo"}, "this gives way (fifo):\n     the oldest\n4."),
+        ({"strategy": "fifo"}, "fifo drops\n     the oldest event\n\n4."),
         ({"probabilities": {"E": 0.5, "H": 0.25, "K": 0.25}}, "probabilities: E 0.5, H 0.25, K 0.25"),
-        ({"tick": "2 seconds"}, "an event comes every 0:00:02"),
+        ({"tick": "2 seconds"}, "one event every 0:00:02"),
         ({"within": 70, "tick": 0.5}, "within 70\n"),
-        ({"within": 70, "tick": 0.5}, "an event comes every 0.5"),
+        ({"within": 70, "tick": 0.5}, "one event every 0.5"),
         ({"unknown_types": "refuse"}, "events of other types are an error"),
-        ({"selection": "skip till next match"}, "each start has at most one match, its longest"),
-        ({"partition_by": "a", "keyed_types": ("E",)}, "one summary for each a, on which E agree"),
-        ({"partition_by": "a", "keyed_types": ("E",)}, "one task has all rows, as some types belong to every key"),
-        ({}, "one task has all rows, as all of them may stand in one match"),
+        ({"selection": "skip till next match"}, "each start has at most one match, the longest"),
+        ({"partition_by": "a", "keyed_types": ("E",)}, "one summary for each a; only events of type E have a key"),
+        (
+            {"partition_by": "a", "keyed_types": ("E",)},
+            "one task gets all rows, because some types belong to every key",
+        ),
+        ({}, "one task gets all rows, because any of them can be in one match"),
         ({"buckets": 7}, "hashed into 7 buckets"),
     ],
 )

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.expressions.asked_expressions import expression, values
+from tests.expressions.expression_values import expression, values
 
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.evaluate import evaluate, evaluate_mask, prepare
@@ -68,7 +68,7 @@ def test_an_interval_of_months_and_days_is_refused() -> None:
         ("array(1)[i]", "INVALID_ARRAY_INDEX"),
     ],
 )
-def test_ansi_errors_and_what_is_there_instead(text: str, code: str) -> None:
+def test_errors_under_ansi_only(text: str, code: str) -> None:
     i = ints(5)
     with pytest.raises(MatchError) as error:
         values(text, i=i)
@@ -125,8 +125,8 @@ def test_slices_and_scalars_as_columns() -> None:
 
 
 def types(node: Expr) -> pa.DataType | None:
-    known = {"i": I32, "s": pa.string(), "arr": pa.list_(I32), "d": F64, "ts": pa.timestamp("us", "UTC")}
-    return known.get(node.name) if isinstance(node, Column) else None
+    column_types = {"i": I32, "s": pa.string(), "arr": pa.list_(I32), "d": F64, "ts": pa.timestamp("us", "UTC")}
+    return column_types.get(node.name) if isinstance(node, Column) else None
 
 
 @pytest.mark.parametrize(

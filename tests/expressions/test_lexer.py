@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ostinato.errors import QueryError
-from ostinato.expressions.lexer import MAX_NUMBER, Kind, first_token, tokenize
+from ostinato.expressions.lexer import MAX_NUMBER_CHARACTERS, Kind, first_token, tokenize
 
 
 def texts(text: str) -> list[str]:
@@ -65,9 +65,9 @@ def test_where_a_number_ends(text: str, expected: list[str]) -> None:
 
 
 def test_a_number_has_a_longest_form() -> None:
-    assert texts("1" * MAX_NUMBER) == ["1" * MAX_NUMBER]
+    assert texts("1" * MAX_NUMBER_CHARACTERS) == ["1" * MAX_NUMBER_CHARACTERS]
     with pytest.raises(QueryError, match="INVALID_LITERAL"):
-        tokenize("1" * (MAX_NUMBER + 1))
+        tokenize("1" * (MAX_NUMBER_CHARACTERS + 1))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_comments_and_blanks_are_dropped(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "at"), [("a /* b", 2), ("a /* /* */", 2), ("a 'b", 2), ("a `b", 2), ('"b\\"', 0), ("r'b", 0)]
 )
-def test_what_has_no_end_is_an_error_at_its_beginning(text: str, at: int) -> None:
+def test_a_missing_end_is_an_error_at_the_beginning(text: str, at: int) -> None:
     with pytest.raises(QueryError) as caught:
         tokenize(text)
     assert caught.value.code == "SYNTAX_ERROR"

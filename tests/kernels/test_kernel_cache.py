@@ -49,7 +49,7 @@ def test_kernel_compiled_and_interpreted_agree() -> None:
 
 @pytest.mark.kernel
 @pytest.mark.skipif(not numba.config.BOUNDSCHECK, reason="only in the tier with NUMBA_BOUNDSCHECK=1")
-def test_bounds_are_checked_where_asked_for() -> None:
+def test_bounds_are_checked_on_request() -> None:
     with pytest.raises(IndexError):
         item(np.arange(3.0), 3)
 
@@ -99,7 +99,7 @@ def test_a_kernel_gets_a_new_folder_when_a_module_behind_it_is_edited(tmp_path: 
     assert after_unrelated[2] != before[2]  # a kernel from outside may use every module
 
 
-def test_what_kernels_import_is_what_their_fingerprint_reads() -> None:
+def test_a_fingerprint_reads_all_modules_that_the_kernel_imports() -> None:
     """The modules that Python loads for a kernel module are among those that its fingerprint reads."""
     program = """
         import sys, ostinato.workloads.matcher.matcher_kernels
@@ -154,10 +154,10 @@ NEEDED = (
 def run_where(tmp_path: Path, *, sources: Path, program: str = PROGRAM, **environment: str) -> tuple[str, int, int]:
     """Start a fresh process; returns the folder it chose, the kernel's answer, and how often the cache was hit."""
     (tmp_path / "stored.py").write_text(textwrap.dedent(STORED))
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)],
-        env={**kept, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": f"{sources}:{tmp_path}", **environment},
+        env={**inherited, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": f"{sources}:{tmp_path}", **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -179,7 +179,7 @@ def package_that_cannot_be_written(tmp_path: Path) -> Path:
     return package.parent
 
 
-def test_second_process_loads_what_the_first_compiled(tmp_path: Path) -> None:
+def test_second_process_loads_the_kernel_of_the_first(tmp_path: Path) -> None:
     folder = str(tmp_path / "cache")
     first = run_where(tmp_path, sources=SOURCES.parent, NUMBA_CACHE_DIR=folder)
     second = run_where(tmp_path, sources=SOURCES.parent, NUMBA_CACHE_DIR=folder)

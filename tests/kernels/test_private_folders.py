@@ -1,4 +1,4 @@
-"""A folder is trusted where only this user and root decide what stands in it, and nothing above it says otherwise."""
+"""A folder is trusted if only this user and root can change its files, its own place and its parents."""
 
 import os
 from collections.abc import Iterator
@@ -21,14 +21,14 @@ class Owners:
     def give(self, path: Path, user: int) -> None:
         self.by_path[path] = user
 
-    def seen(self, path: Path, status: os.stat_result) -> os.stat_result:
+    def status(self, path: Path, status: os.stat_result) -> os.stat_result:
         user = self.by_path.get(path, ME) if path.is_relative_to(self.base) else ROOT
         return os.stat_result((*status[:4], user, *status[5:10]))
 
 
 @pytest.fixture
 def owners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Owners:
-    given = Owners(tmp_path)
+    owners = Owners(tmp_path)
     real_lstat, real_entries = Path.lstat, private_folders._entries
 
     class Entry:
@@ -36,14 +36,14 @@ def owners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Owners:
             self.path, self.entry = entry.path, entry
 
         def stat(self, *, follow_symlinks: bool) -> os.stat_result:
-            return given.seen(Path(self.path), self.entry.stat(follow_symlinks=follow_symlinks))
+            return owners.status(Path(self.path), self.entry.stat(follow_symlinks=follow_symlinks))
 
     def entries(folder: Path) -> Iterator[Entry]:
         return map(Entry, real_entries(folder))
 
-    monkeypatch.setattr(Path, "lstat", lambda path: given.seen(path, real_lstat(path)))
+    monkeypatch.setattr(Path, "lstat", lambda path: owners.status(path, real_lstat(path)))
     monkeypatch.setattr(private_folders, "_entries", entries)
-    return given
+    return owners
 
 
 def folder_of(base: Path, *modes: int) -> Path:
@@ -83,11 +83,11 @@ def test_modes_of_the_folder_and_its_parents(
 @pytest.mark.parametrize("depth", [0, 1])
 def test_owners_of_the_folder_and_its_parents(tmp_path: Path, owners: Owners, depth: int) -> None:
     folder = folder_of(tmp_path, 0o755, 0o700)
-    given = [folder.parent, folder][depth]
-    owners.give(given, ROOT)
+    foreign = [folder.parent, folder][depth]
+    owners.give(foreign, ROOT)
     assert make_private(folder, ME) == folder
-    owners.give(given, STRANGER)
-    with pytest.raises(Untrusted, match=f"{given.name} belongs to user {STRANGER}, not to user {ME}"):
+    owners.give(foreign, STRANGER)
+    with pytest.raises(Untrusted, match=f"{foreign.name} belongs to user {STRANGER}, not to user {ME}"):
         make_private(folder, ME)
 
 
@@ -98,7 +98,7 @@ def test_a_strangers_folder_among_temporary_files(tmp_path: Path, owners: Owners
         make_private(folder, ME)
 
 
-def test_what_others_planted_before_the_folder_was_closed(tmp_path: Path, owners: Owners) -> None:
+def test_files_that_others_planted_before_the_folder_was_closed(tmp_path: Path, owners: Owners) -> None:
     folder = folder_of(tmp_path, 0o700, 0o755)
     planted = folder / "inside" / "kernel.nbi"
     planted.parent.mkdir()

@@ -10,17 +10,17 @@ import pyarrow as pa
 
 from ostinato.clause.plan.clause_inputs import share_inputs
 from ostinato.clause.query.clause_query import as_clause_query
-from ostinato.event_queries.enumeration.event_matches import MatchLimits
+from ostinato.event_queries.enumeration.match_limits import MatchLimits
 from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
 from ostinato.local.local_clauses import LocalClauses
 from ostinato.streams.bucket_state import EMPTY, BucketState
 from ostinato.streams.step import Step, fingerprint_of
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
+from ostinato.workloads.plan.clauses_task import ClausesTask
 from ostinato.workloads.plan.typed_clauses import TypedClauses, type_clauses
 from ostinato.workloads.shedding.report import Report
 from ostinato.workloads.stream.clauses_stream import ClauseRows, ClauseStreamWorker
-from ostinato.workloads.task.clauses_worker import ClausesTask
 
 
 def names_of(texts: Sequence[str]) -> list[str]:
@@ -79,6 +79,6 @@ class ClauseStream:
 
     def _shipped(self, table: pa.Table) -> pa.Table:
         """The columns that a Spark plan would ship, and the row conditions as bits of columns."""
-        batch = self.local._batch(table)
+        batch = self.local.batch(table)
         bits = {f"bit{number}": pa.array(mask.astype(np.int64)) for number, mask in enumerate(batch.row_masks)}
         return pa.table({**batch.arrays, **bits})

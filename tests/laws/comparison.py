@@ -11,7 +11,7 @@ from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import MatchError
 from ostinato.local.local_clause import match_table
-from ostinato.reference.oracle import match_rows
+from ostinato.reference.clause_oracle import match_rows
 
 
 def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:

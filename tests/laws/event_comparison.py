@@ -9,7 +9,7 @@ from math import isnan
 from typing import Any
 
 from ostinato.event_queries.language.event_query import BoundEventQuery, ReturnMatches
-from ostinato.reference.trends import trend_rows
+from ostinato.reference.trend_oracle import trend_rows
 
 Rows = Sequence[Mapping[str, Any]]
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ostinato.event_queries.language.event_query import Selection
-from ostinato.reference.summaries import SummaryEvent
+from ostinato.reference.summary_oracle import SummaryEvent
 from ostinato.summaries.engine.summary import Summary, SummaryEvents
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery
 

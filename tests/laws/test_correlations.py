@@ -30,7 +30,7 @@ from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.types import Settings
 from ostinato.local.local_correlations import LocalCorrelation
 from ostinato.local.table_archive import TableReader
-from ostinato.reference.correlation import correlate_rows
+from ostinato.reference.correlation_oracle import correlate_rows
 from ostinato.streams.record_batches import as_batch
 
 Options = dict[str, Any]

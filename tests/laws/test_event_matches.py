@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
-from tests.event_queries.enumeration.event_matching import by_oracle, found, listed
+from tests.event_queries.enumeration.event_matching import by_oracle, kernel_matches, listed
 from tests.examples import examples
 from tests.laws.event_strategies import COLUMNS, DECLINED, Example, Knobs, bind, event_examples
 from tests.laws.trend_programs import prepared
 
 from ostinato.errors import QueryError
 from ostinato.event_queries.enumeration import event_matches, event_room
-from ostinato.event_queries.enumeration.event_matches import MatchLimits
+from ostinato.event_queries.enumeration.match_limits import MatchLimits
 
 MATCHES = Knobs(aggregates=False, conjunction=False, decimals=False)
 QUIET = settings(deadline=None, suppress_health_check=list(HealthCheck))
@@ -28,7 +28,7 @@ def difference(example: Example, limit: int | None = None) -> str | None:
     event("matches" if expected else "none")
     if limit is not None:
         expected = {key: matches[:limit] for key, matches in expected.items()}
-    got = listed(ready, found(ready, COLUMNS, MatchLimits(limit=limit)))
+    got = listed(ready, kernel_matches(ready, COLUMNS, MatchLimits(limit=limit)))
     return None if got == expected else f"{example.text}\n  gives   {got}\n  instead {expected}"
 
 

@@ -23,17 +23,17 @@ from ostinato.event_queries.language.event_query import (
     AllOf,
     BoundEventQuery,
     EventWindows,
-    Function,
     ReturnAggregates,
     ReturnMatches,
     Selection,
     TimeWindows,
     TrendAggregate,
+    TrendFunction,
 )
 from ostinato.reference.trend_matches import EventSet, TooManyRuns, by_window
+from ostinato.reference.trend_oracle import trend_matches, trend_rows
 from ostinato.reference.trend_values import adjacent_holds, at_row, run_holds
-from ostinato.reference.trend_words import begun, ways
-from ostinato.reference.trends import trend_matches, trend_rows
+from ostinato.reference.trend_words import match_readings, prefix_readings
 
 Rows = list[dict[str, Any]]
 
@@ -88,7 +88,7 @@ def test_strict_is_among_next_is_among_any(example: Example) -> None:
 def test_count_is_the_number_of_matches(example: Example) -> None:
     bound, rows = bind(example.text), example.rows
     assume(not isinstance(bound.query.pattern, AllOf))
-    counted = replace(bound, outputs=(("n", TrendAggregate(Function.COUNT)),))
+    counted = replace(bound, outputs=(("n", TrendAggregate(TrendFunction.COUNT)),))
     by_scene = Counter((key[0], key[1]) for key in found(bound, rows).elements())
     numbers = [row["n"] for row in trend_rows(counted, rows)]
     assert sorted(numbers) == sorted(by_scene.values()) or (numbers == [0] and not by_scene)
@@ -132,7 +132,7 @@ def is_match(scene: EventSet, run: Any) -> bool:
     bound = scene.bound
     rows = [(each.row, variable) for each, variable in run]
     return (
-        bool(run and ways(bound.query.pattern, tuple(variable for _, variable in run)))
+        bool(run and match_readings(bound.query.pattern, tuple(variable for _, variable in run)))
         and all(one.time_us < other.time_us for (one, _), (other, _) in pairwise(run))
         and all(at_row(bound.qualifies[variable], row) is True for row, variable in rows)
         and all(
@@ -156,8 +156,8 @@ def test_the_words_of_a_pattern_are_those_of_its_automaton(text: str, data: Any)
         states: list[int | None] = [START]
         for variable in word:
             states.append(None if states[-1] is None else steps.get((states[-1], variable)))
-        assert bool(begun(bound.query.pattern, tuple(word))) == (states[-1] is not None)
-        assert bool(ways(bound.query.pattern, tuple(word))) == (states[-1] in automaton.accepting)
+        assert bool(prefix_readings(bound.query.pattern, tuple(word))) == (states[-1] is not None)
+        assert bool(match_readings(bound.query.pattern, tuple(word))) == (states[-1] in automaton.accepting)
 
 
 # --- the strategies themselves ----------------------------------------------------------------------------------------

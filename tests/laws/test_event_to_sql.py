@@ -15,7 +15,7 @@ from tests.laws.event_strategies import MATCHES_ONLY, bind, event_queries, event
 import ostinato as ost
 from ostinato.errors import QueryError
 from ostinato.event_queries.language.event_to_sql import event_query_to_sql
-from ostinato.reference.trends import trend_matches
+from ostinato.reference.trend_oracle import trend_matches
 
 SAYABLE = replace(MATCHES_ONLY, negation=False, windows=False, several_variables=False, depth=2)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.paths.comparators import AtRandom, BySelectivity
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.path_strategies import NODES, expressions, graph_of, node_types, query, triples
@@ -15,8 +16,8 @@ from ostinato.path_queries.graph import Graph
 from ostinato.path_queries.language.path_parser import path_query, render_path
 from ostinato.path_queries.language.path_query import PathExpression
 from ostinato.path_queries.path_search import BYTES_OF_PATH, FoundPaths, PathWalk, WalkTerms
-from ostinato.path_queries.path_selection import AtRandom, BySelectivity, BySimilarity, Chooser
-from ostinato.reference.paths import Hop, Walk, all_paths
+from ostinato.path_queries.path_selection import BySimilarity, Chooser
+from ostinato.reference.path_oracle import Hop, Walk, all_paths
 
 MAX_HOPS = 3
 Facts = list[tuple[str, str, str]]

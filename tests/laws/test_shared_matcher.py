@@ -1,4 +1,4 @@
-"""The shared matcher without orders finds what the oracle finds; with orders a part of it; however the rows are cut."""
+"""The shared matcher finds the oracle's matches, with keep masks a subset of them, however the rows are cut."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tests.laws.declined import EVENT_QUERIES, Declined
 from tests.laws.event_strategies import Draw, Example, Knobs, event_examples, event_tables, seeded_event_tables
 from tests.workloads.matcher.shared_matching import Workload, in_calls, workloads
 
-from ostinato.workloads.matcher.ledger import TAG_RANGE, Orders
+from ostinato.workloads.matcher.ledger import TAG_RANGE, KeepMasks
 from ostinato.workloads.matcher.matcher_run import MatcherRun
-from ostinato.workloads.matcher.store import CLASS, LISTED, PLACE, USED
+from ostinato.workloads.matcher.store import CLASS, LISTED, STATUS, USED
 
 TAKEN = Knobs(aggregates=False, conjunction=False, decimals=False, selections=("", "", "STRICT"))
 NOT_SHARED = "the shared matcher takes none of the queries"
@@ -75,18 +75,18 @@ def cuts_of(data: st.DataObject, work: Workload) -> list[int]:
 
 
 def random_orders(seed: int, every: int = 3) -> Any:
-    """Orders that drop some patterns of some slots for some tags, other ones every few rows."""
-    state: dict[str, Any] = {"asked": 0, "orders": None}
+    """Keep masks that drop some patterns of some slots for some tags, other ones every few rows."""
+    state: dict[str, Any] = {"calls": 0, "keep_masks": None}
 
-    def give(run: MatcherRun) -> Orders:
-        if state["orders"] is None or state["asked"] % every == 0:
-            rng = np.random.default_rng((seed, state["asked"]))
+    def give(run: MatcherRun) -> KeepMasks:
+        if state["keep_masks"] is None or state["calls"] % every == 0:
+            rng = np.random.default_rng((seed, state["calls"]))
             slots, words = len(run.ledger.visits), run.plan.nodes.patterns.shape[1]
             masks = rng.integers(0, 1 << 63, (2, slots, words), dtype=np.uint64)
             masks[rng.random((2, slots)) < 0.5] = ~np.uint64(0)
-            state["orders"] = Orders(masks, rng.integers(0, TAG_RANGE, slots, dtype=np.uint64))
-        state["asked"] += 1
-        return state["orders"]  # type: ignore[no-any-return]
+            state["keep_masks"] = KeepMasks(masks, rng.integers(0, TAG_RANGE, slots, dtype=np.uint64))
+        state["calls"] += 1
+        return state["keep_masks"]  # type: ignore[no-any-return]
 
     return give
 
@@ -94,7 +94,7 @@ def random_orders(seed: int, every: int = 3) -> Any:
 def recount(run: MatcherRun) -> None:
     """`live` is what is in the lists."""
     used = int(run.store.counts[USED])
-    classes = run.store.links[:used, CLASS][run.store.kin[:used, PLACE] == LISTED]
+    classes = run.store.links[:used, CLASS][run.store.kin[:used, STATUS] == LISTED]
     assert np.array_equal(np.bincount(classes, minlength=len(run.ledger.live)), run.ledger.live)
 
 

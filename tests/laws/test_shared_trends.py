@@ -14,7 +14,9 @@ from tests.laws.event_strategies import DECLINED, bind, event_table, event_table
 from tests.laws.trend_programs import Prepared, at_once, in_steps, prepared_workload
 
 from ostinato.errors import QueryError
-from ostinato.event_queries.task.engine_runs import Sharing, engine_runs
+from ostinato.event_queries.event_options import Sharing
+from ostinato.event_queries.plan.engine_groups import groups_of_stream
+from ostinato.event_queries.task.engines import engine_of
 from ostinato.reference.trend_matches import TooManyRuns, time_us
 
 CUTS = st.lists(st.integers(0, 100), max_size=3)
@@ -52,15 +54,15 @@ def check(texts: list[str], rows: list[dict[str, Any]], cuts: list[int], sharing
     ready = workload(texts, rows)
     times = sorted({time_us(row["ts"]) for row in rows if row["ts"] is not None})
     moments = sorted({times[cut % len(times)] for cut in cuts}) if times else []
-    runs = engine_runs(ready[0].plan, 0, sharing)
-    event(", ".join(sorted(type(run.engine(True, sharing)).__name__ for run in runs)))
-    for run in runs:
+    groups = groups_of_stream(ready[0].plan, 0, sharing)
+    event(", ".join(sorted(type(engine_of(group, True, sharing)).__name__ for group in groups)))
+    for group in groups:
         for exact in (True, False):
-            engine = run.engine(exact, sharing)
+            engine = engine_of(group, exact, sharing)
             for found in (at_once(engine, ready[0]), in_steps(engine, ready[0], moments)):
-                for (query, _), results in zip(run.members, found, strict=True):
-                    difference = trend_programs.differing(ready[query], results)
-                    assert difference is None, f"query {query} of {texts}: {difference}"
+                for member, results in zip(group.members, found, strict=True):
+                    difference = trend_programs.differing(ready[member.query], results)
+                    assert difference is None, f"query {member.query} of {texts}: {difference}"
 
 
 @given(sharing_workloads(), TABLES, CUTS, SHARING)

@@ -96,9 +96,9 @@ def test_slices_of_our_own_choice_and_where_they_are_given_up(text: str, table: 
     query, alone = answer_alone(text, table)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slices, "SMALLEST_SLICE", 1)
-        patch.setattr(slices, "SLICES_THAT_MAY_BE_IN_VAIN", 2)
+        patch.setattr(slices, "SLICES_PER_WORKER_IF_WASTED", 2)
         for module in (slices, in_process):
-            patch.setattr(module, "REPEATED_FRACTION", spare)
+            patch.setattr(module, "ROWS_PER_REPEATED_ROW", spare)
         assert answer(query, table, Parallel(2)) == alone
 
 

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from benchmarks.summary.single_answers import ask
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
@@ -14,19 +15,19 @@ from tests.laws.summary_strategies import columns, expressions, queries, selecti
 from tests.summaries.state_counters import StateCounters
 
 from ostinato.event_queries.language.event_query import Selection
-from ostinato.reference import summaries as oracle
-from ostinato.summaries.engine.bridges import KeptEvents, contributions
+from ostinato.reference import summary_oracle as oracle
+from ostinato.summaries.engine.bridges import WeightedEvents, contributions
 from ostinato.summaries.engine.counter_moves import CountProgram, count_program, sum_program
 from ostinato.summaries.engine.kernel_tables import COUNT, FIRST, FIRST_OLD_CELL, LAST_OLD_CELL, NOW, STALE
 from ostinato.summaries.engine.summary import Summary, SummaryEvents
 from ostinato.summaries.engine.summary_state import SummaryState
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery
-from ostinato.summaries.language.type_automaton import NO_STATE, START, Automaton, compile_expression
+from ostinato.summaries.language.type_automaton import NO_STATE, START, TypeAutomaton, compile_expression
 
 BENEFIT = (Strategy.CAPPED, Strategy.PUBLISHED, Strategy.PRESENT)
 
 
-def accepts(automaton: Automaton, word: tuple[str, ...]) -> bool:
+def accepts(automaton: TypeAutomaton, word: tuple[str, ...]) -> bool:
     state = START
     for letter in word:
         state = automaton.next_state[state][automaton.types.index(letter)]
@@ -64,10 +65,14 @@ def test_the_automaton_is_minimal_and_never_enters_its_start_again(expression: s
         assert len(set(futures)) == len(futures)
 
 
-def kept_of(automaton: Automaton, events: list[oracle.SummaryEvent]) -> tuple[KeptEvents, list[oracle.SummaryEvent]]:
+def kept_of(
+    automaton: TypeAutomaton, events: list[oracle.SummaryEvent]
+) -> tuple[WeightedEvents, list[oracle.SummaryEvent]]:
     relevant = [event for event in events if event.type in automaton.types]
     types = [automaton.types.index(event.type) for event in relevant]
-    return KeptEvents([event.time_us for event in relevant], types, [event.value or 0 for event in relevant]), relevant
+    return WeightedEvents(
+        [event.time_us for event in relevant], types, [event.value or 0 for event in relevant]
+    ), relevant
 
 
 @given(expressions, windows, selections, streams())
@@ -117,7 +122,7 @@ def test_insert_and_remove_equal_starting_anew(
 @given(queries((*BENEFIT, Strategy.FIFO)), streams(12))
 def test_the_kept_events_are_those_of_the_definition(query: SummaryQuery, events: list[oracle.SummaryEvent]) -> None:
     summary = Summary(query)
-    answer = summary.ask(summary.advance(columns(summary, events), summary.new_state()))
+    answer = ask(summary, summary.advance(columns(summary, events), summary.new_state()))
     kept = [event.number for event in answer.kept]
     assert kept == oracle.kept_events(query, events)
     value = oracle.aggregate(query, [events[number] for number in kept])
@@ -156,7 +161,7 @@ def test_with_room_for_everything_the_answer_is_exact(
 ) -> None:
     query = SummaryQuery(expression, window, 10)
     summary = Summary(query)
-    answer = summary.ask(summary.advance(columns(summary, events), summary.new_state()))
+    answer = ask(summary, summary.advance(columns(summary, events), summary.new_state()))
     assert answer.value == len(oracle.matches(query, events))
 
 

@@ -62,7 +62,7 @@ class Prepared:
         return Events(
             starts=np.cumsum([0, *map(len, chosen)]).astype(np.int64),
             time=np.array([event.time_us for event in flat], np.int64),
-            place=np.array([event.place for event in flat], np.int64),
+            place=np.array([event.position for event in flat], np.int64),
             conditions=tuple(
                 np.array([at_row(condition, event.row) is True for event in flat], bool)
                 for condition in self.plan.conditions
@@ -238,4 +238,4 @@ def in_steps(engine: TrendEngine, prepared: Prepared, moments: Sequence[int]) ->
 
 
 def _first_open_place(sequence: Sequence[Event], end: int) -> int:
-    return sequence[end - 1].place + 1 if end else 0
+    return sequence[end - 1].position + 1 if end else 0

@@ -12,7 +12,7 @@ import ostinato.workloads.plan.clause_groups as planning
 from ostinato.clause.query.clause_query import as_clause_query
 from ostinato.clause.task.clause_worker import Worker
 from ostinato.errors import MatchError, QueryError
-from ostinato.event_queries.enumeration.event_matches import MatchLimits
+from ostinato.event_queries.enumeration.match_limits import MatchLimits
 from ostinato.expressions.types import Settings
 from ostinato.local.local_clauses import ClauseTables, LocalClauses
 from ostinato.rows.workload_layout import Role
@@ -37,16 +37,16 @@ FIRST = "PARTITION BY who ORDER BY n MEASURES LAST(n) AS n PATTERN (A B) DEFINE 
 
 
 def run(*queries: object, table: pa.Table = CALLS, **options: object) -> ClauseTables:
-    asked = [as_clause_query(query) for query in queries]
-    names = [f"q{i}" for i in range(1, len(asked) + 1)]
-    return LocalClauses(asked, names, table.schema, Settings(), **options).run(table)  # type: ignore[arg-type]
+    parsed = [as_clause_query(query) for query in queries]
+    names = [f"q{i}" for i in range(1, len(parsed) + 1)]
+    return LocalClauses(parsed, names, table.schema, Settings(), **options).run(table)  # type: ignore[arg-type]
 
 
 def test_every_query_gives_what_it_gives_alone() -> None:
-    found = run(AB, ABD, FIRST)
-    assert found.tables == tuple(ost.match(query, CALLS) for query in (AB, ABD, FIRST))
-    assert found.tables[1].to_pylist()[0] == {"who": "ann", "a": 0, "b": 8, "d": 10, "rise": 2}
-    assert found.reports == ()
+    results = run(AB, ABD, FIRST)
+    assert results.tables == tuple(ost.match(query, CALLS) for query in (AB, ABD, FIRST))
+    assert results.tables[1].to_pylist()[0] == {"who": "ann", "a": 0, "b": 8, "d": 10, "rise": 2}
+    assert results.reports == ()
 
 
 def test_queries_in_every_form() -> None:
@@ -59,9 +59,9 @@ def test_queries_in_every_form() -> None:
         .measures(a="A.n", b="B.n")
         .all_matches()
     )
-    found = run(selected, f"MATCH_RECOGNIZE ({AB})", built)
-    assert found.tables[0].to_pylist()[0] == {"who": "ann", "apart": 8}
-    assert found.tables[1] == found.tables[2] == ost.match(AB, CALLS)
+    results = run(selected, f"MATCH_RECOGNIZE ({AB})", built)
+    assert results.tables[0].to_pylist()[0] == {"who": "ann", "apart": 8}
+    assert results.tables[1] == results.tables[2] == ost.match(AB, CALLS)
 
 
 def test_columns_have_roles() -> None:
@@ -74,16 +74,16 @@ def test_columns_have_roles() -> None:
 
 
 def test_no_rows_give_no_matches() -> None:
-    found = run(AB, FIRST, table=CALLS.slice(0, 0))
-    assert [table.num_rows for table in found.tables] == [0, 0]
-    assert found.tables[0].schema == run(AB).tables[0].schema
+    results = run(AB, FIRST, table=CALLS.slice(0, 0))
+    assert [table.num_rows for table in results.tables] == [0, 0]
+    assert results.tables[0].schema == run(AB).tables[0].schema
 
 
 def test_the_same_query_twice_is_matched_once_and_given_twice() -> None:
     local = LocalClauses([as_clause_query(AB)] * 2, ["one", "other"], CALLS.schema, Settings())
     assert len(local.typed.streams[0].merged.nodes) == 3
-    found = local.run(CALLS)
-    assert found.tables[0] == found.tables[1] == ost.match(AB, CALLS)
+    results = local.run(CALLS)
+    assert results.tables[0] == results.tables[1] == ost.match(AB, CALLS)
 
 
 def test_a_bound_and_no_sharing_keep_the_states_of_every_query_apart() -> None:
@@ -98,8 +98,8 @@ def test_streams_of_a_task_share_its_memory_and_budget() -> None:
     request = BoundRequest(memory_bound="1 MB", batch_budget="1 s")
     queries = [as_clause_query(AB), as_clause_query(AB.replace("ORDER BY n", "ORDER BY n DESC"))]
     local = LocalClauses(queries, ["one", "other"], CALLS.schema, Settings(), request)
-    found = [stream.bounds for stream in local.worker.streams]
-    assert [(each.memory_bytes, each.batch_budget_ns) for each in found if each is not None] == [
+    bounds = [stream.bounds for stream in local.worker.streams]
+    assert [(each.memory_bytes, each.batch_budget_ns) for each in bounds if each is not None] == [
         (500_000, 500_000_000)
     ] * 2
 
@@ -114,9 +114,9 @@ def test_what_a_bound_can_t_be_kept_for_is_refused() -> None:
     with pytest.raises(QueryError, match="query 'q2' can't be bounded") as caught:
         run(AB, FIRST, request=BoundRequest(latency_bound="1 ms"))
     assert caught.value.code == "BOUND_NOT_SUPPORTED"
-    found = run(AB, FIRST, request=BoundRequest(latency_bound={"q1": "1 s"}))
-    assert found.tables == tuple(ost.match(query, CALLS) for query in (AB, FIRST))
-    assert len(found.reports) == 1
+    results = run(AB, FIRST, request=BoundRequest(latency_bound={"q1": "1 s"}))
+    assert results.tables == tuple(ost.match(query, CALLS) for query in (AB, FIRST))
+    assert len(results.reports) == 1
 
 
 def test_too_many_matches_are_an_error_in_the_words_of_clauses() -> None:
@@ -146,13 +146,13 @@ class Ways:
     """Counts who is asked for the rows of clauses."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.asked: list[str] = []
+        self.calls: list[str] = []
         for kind, method, way in ((StreamMatcher, "advance", "together"), (Worker, "run", "alone")):
             monkeypatch.setattr(kind, method, self._counting(getattr(kind, method), way))
 
     def _counting(self, method: Callable[..., object], way: str) -> Callable[..., object]:
         def counted(*args: object, **options: object) -> object:
-            self.asked.append(way)
+            self.calls.append(way)
             return method(*args, **options)
 
         return counted
@@ -165,20 +165,20 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> Ways:
 
 def test_clauses_with_a_state_in_common_are_matched_together(ways: Ways) -> None:
     run(rare(), rare(), AB, table=RARE)
-    assert ways.asked == ["alone", "together"]
+    assert ways.calls == ["alone", "together"]
 
 
 def test_a_state_that_grows_large_is_given_up_for_each_by_itself(ways: Ways, monkeypatch: pytest.MonkeyPatch) -> None:
     exact = run(rare(), rare(), table=RARE, sharing="never").tables
     assert exact[0].num_rows == 210
-    ways.asked.clear()
+    ways.calls.clear()
     monkeypatch.setattr(planning, "MOST_HELD_A_QUERY", 2_000)
     assert run(rare(), rare(), table=RARE).tables == exact
-    assert ways.asked == ["together", "alone", "alone"]
-    ways.asked.clear()
+    assert ways.calls == ["together", "alone", "alone"]
+    ways.calls.clear()
     short = rare(bound="MAXLENGTH 201")
     assert run(short, short, table=RARE).tables == exact
-    assert ways.asked == ["together"]
+    assert ways.calls == ["together"]
 
 
 @pytest.mark.parametrize(
@@ -205,10 +205,10 @@ def test_sharing_by_choice_never_fails_where_all_together_would_not(
     with pytest.raises(MatchError, match="TOO_MANY_PARTIAL_MATCHES"):
         run(text, text, table=table, limits=limits, sharing="never")
     shared = run(text, text, table=table, limits=limits, sharing="always").tables
-    ways.asked.clear()
+    ways.calls.clear()
     monkeypatch.setattr(planning, "MOST_HELD_A_QUERY", 1_000)
     assert run(text, text, table=table, limits=limits).tables == shared
-    assert ways.asked == ["together", "alone", "together"]
+    assert ways.calls == ["together", "alone", "together"]
 
 
 def test_what_fails_both_ways_is_the_error_of_the_clause() -> None:

@@ -1,4 +1,4 @@
-"""What is left of a bound, by a tariff and by a clock that runs."""
+"""The rest of a bound, with a virtual and with a real clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the graph knows of itself, by its definition."""
+"""The statistics of a graph, compared with their definitions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from ostinato.path_queries.graph import Graph, make_graph, mean_degrees
-from ostinato.path_queries.path_automaton import Symbols
+from ostinato.path_queries.path_automaton import EdgeSymbols
 
 CHANCE = random.Random(4)
 FACTS = sorted({(CHANCE.choice("mnopq"), CHANCE.choice("abcd"), CHANCE.choice("mnopq")) for _ in range(40)})
@@ -24,7 +24,7 @@ def graph() -> Graph:
 def test_mean_degrees_are_those_of_the_nodes_that_edges_lead_to() -> None:
     names = ("b", "unknown", "d")
     known = graph()
-    symbols = Symbols(names, ())
+    symbols = EdgeSymbols(names, ())
     found = mean_degrees(known, known.symbol_of_relation(symbols), symbols)
 
     def symbol(relation: str, direction: int) -> int:

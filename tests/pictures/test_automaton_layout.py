@@ -6,7 +6,7 @@ import pytest
 
 from ostinato.clause.automaton.nfa import ACCEPT, build_nfa
 from ostinato.clause.language.pattern_parser import parse_row_pattern
-from ostinato.pictures.automaton_layout import MAX_STATES_DRAWN, START, Layout, Way, lay_out, state_names
+from ostinato.pictures.automaton_layout import MAX_STATES_DRAWN, START, AutomatonLayout, Route, lay_out, state_names
 from ostinato.pictures.automaton_svg import Picture, draw_automata
 
 
@@ -15,14 +15,14 @@ def columns(text: str) -> list[str]:
     nfa = build_nfa(parse_row_pattern(text))
     layout, names = lay_out(nfa), state_names(nfa)
     found: list[list[tuple[float, str]]] = [[] for _ in range(layout.columns)]
-    for node, place in layout.places.items():
+    for node, place in layout.positions.items():
         if node >= 0:
             found[place.column].append((place.row, names[node]))
     return [" ".join(name for _, name in sorted(column)) for column in found if column]
 
 
-def way(layout: Layout, source: int, target: int) -> Way:
-    return next(edge.way for edge in layout.edges if (edge.source, edge.target) == (source, target))
+def way(layout: AutomatonLayout, source: int, target: int) -> Route:
+    return next(edge.route for edge in layout.edges if (edge.source, edge.target) == (source, target))
 
 
 @pytest.mark.parametrize(
@@ -42,22 +42,22 @@ def test_columns(text: str, expected: list[str]) -> None:
 
 def test_ways() -> None:
     layout = lay_out(build_nfa(parse_row_pattern("(A B* C)+")))  # states 0 A, 1 B, 2 C
-    assert way(layout, START, 0) is Way.NEXT
-    assert way(layout, 0, 2) is Way.AHEAD
-    assert way(layout, 1, 1) is Way.SELF
-    assert way(layout, 2, 0) is Way.BACK
-    assert way(layout, 2, ACCEPT) is Way.NEXT
+    assert way(layout, START, 0) is Route.NEXT
+    assert way(layout, 0, 2) is Route.AHEAD
+    assert way(layout, 1, 1) is Route.SELF
+    assert way(layout, 2, 0) is Route.BACK
+    assert way(layout, 2, ACCEPT) is Route.NEXT
 
 
 def test_ways_inside_a_column() -> None:
     layout = lay_out(build_nfa(parse_row_pattern("(A | B)+")))
-    assert {way(layout, 0, 1), way(layout, 1, 0)} == {Way.DOWN, Way.UP}
+    assert {way(layout, 0, 1), way(layout, 1, 0)} == {Route.DOWN, Route.UP}
 
 
 def test_large_automata_are_cut() -> None:
     nfa = build_nfa(parse_row_pattern("A{100}"))
     layout = lay_out(nfa)
-    assert sum(node >= 0 for node in layout.places) == MAX_STATES_DRAWN
+    assert sum(node >= 0 for node in layout.positions) == MAX_STATES_DRAWN
     assert layout.omitted == 60
     assert "the first 40 of 100 states" in draw_automata([Picture(nfa, {})])
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ostinato.correlations.language.correlation import Correlation
 from ostinato.correlations.language.correlation_parser import read_correlation
-from ostinato.reference.correlation import correlate_rows
+from ostinato.reference.correlation_oracle import correlate_rows
 
 FALL = "MEASURES A.p AS pli, LAST(B.p) AS plm INCREMENTAL MATCHES PATTERN (A B+) DEFINE B AS p < PREV(p)"
 TICK = """MEASURES A.p AS pai, D.p AS pam MAXIMAL MATCHES PATTERN (A B+ C* D)

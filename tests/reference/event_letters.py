@@ -13,7 +13,7 @@ from typing import Any
 from ostinato.event_queries.language.event_binding import bind_event_query
 from ostinato.event_queries.language.event_parser import parse_event_query
 from ostinato.event_queries.language.event_query import BoundEventQuery
-from ostinato.reference.trends import OracleMatch, trend_matches, trend_rows
+from ostinato.reference.trend_oracle import OracleMatch, trend_matches, trend_rows
 
 BEGIN = datetime(1970, 1, 1, tzinfo=UTC)
 COLUMNS = ("kind", "ts", "x", "key", "name")

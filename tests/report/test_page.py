@@ -11,7 +11,7 @@ from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.local.local_clause import match_table
 from ostinato.pictures.price_chart import COMPACT, Excerpt, price_chart
 from ostinato.report.excerpts import clearest, excerpt_of, series_by_key
-from ostinato.report.page import Answer, Setting, report_page
+from ostinato.report.page import Setting, StoryAnswer, report_page
 from ostinato.report.sample_events import make_payments, make_trades
 from ostinato.report.sql_words import marked_sql
 from ostinato.report.stories import HEAD_AND_SHOULDERS, STORIES, V_SHAPES
@@ -49,9 +49,9 @@ class Nesting(HTMLParser):
         self.open.pop()
 
 
-def answer(story, table) -> Answer:
+def answer(story, table) -> StoryAnswer:
     clause = story.sql[story.sql.index("(") + 1 : story.sql.rindex(")")]
-    return Answer(story, match_table(parse_clause(clause), table), 1.5)
+    return StoryAnswer(story, match_table(parse_clause(clause), table), 1.5)
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def test_one_input_one_page(tables, page) -> None:
 
 
 def test_a_page_without_matches(tables) -> None:
-    nothing = [Answer(each.story, each.matches.slice(0, 0), 0.1) for each in (answer(V_SHAPES, tables["trades"]),)]
+    nothing = [StoryAnswer(each.story, each.matches.slice(0, 0), 0.1) for each in (answer(V_SHAPES, tables["trades"]),)]
     parser = Nesting()
     parser.feed(report_page(nothing, tables, Setting("", [])))
     assert parser.open == []

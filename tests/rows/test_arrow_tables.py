@@ -116,8 +116,8 @@ def test_a_name_that_stands_twice_matters_only_where_it_is_used() -> None:
     assert ost.match(CLAUSE, twice).to_pylist() == MATCHES
     trend = "PATTERN SEQ(a+, b) RETURN COUNT(*)"
     assert ost.match(ost.events(trend, type="k", time="id"), twice).to_pylist() == [{"count(*)": 3}]
-    found = ost.Workload([trend, CLAUSE], type="k", time="id").run(twice)
-    assert found["q2"].to_pylist() == MATCHES
+    result = ost.Workload([trend, CLAUSE], type="k", time="id").run(twice)
+    assert result["q2"].to_pylist() == MATCHES
     summary = ost.summary("a b", type="k", order_by="id", within=10, size=4)
     assert summary.feed(twice).ask().count == 2
     for query, code in ((CLAUSE.replace("x >", "u >"), "AMBIGUOUS_COLUMN"), (ALL_ROWS, "DUPLICATE_COLUMN")):

@@ -16,17 +16,17 @@ from ostinato.rows.ordering import OrderKey, equal_to_previous, order_rows
 
 
 def in_order(keys: str, times: Sequence[Any], ties: str = "", *, sorts_keys: bool = False) -> list[str]:
-    """The rows of each key in order, each as the letter of its key and its place in the input."""
+    """The rows of each key in order, each as the letter of its key and its index in the input."""
 
     def other_columns() -> list[pa.Array]:
         assert ties, "these rows need no further column"
         return [pa.array(list(ties))]
 
     letters = [pa.array([None if letter == "-" else letter for letter in keys])] if keys else []
-    found = order_rows(len(times), letters, [OrderKey(pa.array(times))], other_columns, sorts_keys=sorts_keys)
-    rows = np.arange(len(times)) if found.rows is None else found.rows
+    ordered = order_rows(len(times), letters, [OrderKey(pa.array(times))], other_columns, sorts_keys=sorts_keys)
+    rows = np.arange(len(times)) if ordered.rows is None else ordered.rows
     names = [f"{keys[row] if keys else ''}{row}" for row in rows]
-    return [" ".join(names[first:end]) for first, end in pairwise(found.key_at)]
+    return [" ".join(names[first:end]) for first, end in pairwise(ordered.key_at)]
 
 
 def test_rows_of_a_key_come_together_in_the_order_of_their_times() -> None:
@@ -46,14 +46,14 @@ def test_keys_come_in_their_order_where_that_is_wanted() -> None:
 
 
 def test_rows_that_are_in_order_already_stay_where_they_are() -> None:
-    found = order_rows(3, [], [OrderKey(pa.array([1, 2, 3]))], list)
-    assert found.rows is None
-    assert found.key_at.tolist() == [0, 3]
+    ordered = order_rows(3, [], [OrderKey(pa.array([1, 2, 3]))], list)
+    assert ordered.rows is None
+    assert ordered.key_at.tolist() == [0, 3]
 
 
 def test_no_row_has_no_key() -> None:
-    found = order_rows(0, [pa.array([], pa.string())], [], list)
-    assert (found.rows, found.key_at.tolist()) == (None, [0])
+    ordered = order_rows(0, [pa.array([], pa.string())], [], list)
+    assert (ordered.rows, ordered.key_at.tolist()) == (None, [0])
 
 
 @pytest.mark.parametrize("ties", ["zyx", "xyz", "yzx"])
@@ -68,15 +68,15 @@ def test_only_rows_of_one_time_are_decided_by_other_columns() -> None:
 
 def test_several_columns_and_directions() -> None:
     first, second = OrderKey(pa.array([1, 0, 1, 0]), descending=True), OrderKey(pa.array([5, 6, 4, None]))
-    found = order_rows(4, [], [first, second], list)
-    assert found.rows is not None
-    assert found.rows.tolist() == [2, 0, 3, 1]
+    ordered = order_rows(4, [], [first, second], list)
+    assert ordered.rows is not None
+    assert ordered.rows.tolist() == [2, 0, 3, 1]
 
 
 def test_a_key_without_an_order_keeps_the_order_of_arrival() -> None:
-    found = order_rows(4, [pa.array(list("abab"))], [], list)
-    assert found.rows is not None
-    assert found.rows.tolist() == [0, 2, 1, 3]
+    ordered = order_rows(4, [pa.array(list("abab"))], [], list)
+    assert ordered.rows is not None
+    assert ordered.rows.tolist() == [0, 2, 1, 3]
 
 
 def test_which_rows_equal_the_one_before() -> None:

@@ -1,4 +1,4 @@
-"""What can't be cut, or can't be matched whether it is cut or not: errors with a code, the same ones."""
+"""Input that can't be cut or matched: slices give the same error codes as one worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chains of starts: where they meet, and that joined they are one. A letter is a row of a match, by its label."""
+"""Chains of starts: the starts where they meet, and joined chains. A letter is a row of a match, by its label."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ import pytest
 
 import ostinato as ost
 from ostinato.rows.matches import Matches
-from ostinato.slices.chains import NOTHING, MatchChain, joined, numbered, one_for_each_last_row
+from ostinato.slices.chains import EMPTY_CHAIN, MatchChain, joined, numbered, one_for_each_last_row
 
 LABELS = "ABC"
 
 
 def chain(
-    *found: tuple[int, str], next_start: int = 0, ahead: list[int] | None = None, labelled: bool = True
+    *matches: tuple[int, str], next_start: int = 0, ahead: list[int] | None = None, labelled: bool = True
 ) -> MatchChain:
     """Matches by their first row and the labels of their rows; each skips past its last row unless told otherwise."""
-    length = np.array([len(rows) for _, rows in found], np.int64)
-    label = np.array([LABELS.index(letter) for _, rows in found for letter in rows], np.int32)
+    length = np.array([len(rows) for _, rows in matches], np.int64)
+    label = np.array([LABELS.index(letter) for _, rows in matches for letter in rows], np.int32)
     return MatchChain(
-        start=np.array([start for start, _ in found], np.int64),
+        start=np.array([start for start, _ in matches], np.int64),
         length=length,
         ahead=np.maximum(length, 1) if ahead is None else np.array(ahead, np.int64),
-        path_at=np.cumsum(length) - length if labelled else np.zeros(len(found), np.int64),
+        path_at=np.cumsum(length) - length if labelled else np.zeros(len(matches), np.int64),
         label=label if labelled else label[:0],
         excluded=np.zeros(len(label) if labelled else 0, np.bool_),
         next_start=next_start,
     )
 
 
-def words(found: MatchChain | Matches) -> list[tuple[int, str]]:
-    """What `chain` was made of."""
+def words(matches: MatchChain | Matches) -> list[tuple[int, str]]:
+    """The arguments with which `chain` makes this chain."""
     return [
-        (int(start), "".join(LABELS[label] for label in found.label[at : at + length]))
-        for start, length, at in zip(found.start, found.length, found.path_at, strict=True)
+        (int(start), "".join(LABELS[label] for label in matches.label[at : at + length]))
+        for start, length, at in zip(matches.start, matches.length, matches.path_at, strict=True)
     ]
 
 
-def rows_tried(found: MatchChain, rows: int) -> list[int]:
-    return [row for row in range(rows) if found.tries(row)]
+def rows_tried(result: MatchChain, rows: int) -> list[int]:
+    return [row for row in range(rows) if result.tries(row)]
 
 
 def test_rows_of_a_match_are_not_tried() -> None:
@@ -51,7 +51,7 @@ def test_a_row_that_a_match_skips_to_is_tried() -> None:
 
 
 def test_without_matches_every_row_is_tried() -> None:
-    assert rows_tried(NOTHING, 4) == [0, 1, 2, 3]
+    assert rows_tried(EMPTY_CHAIN, 4) == [0, 1, 2, 3]
 
 
 def test_an_empty_match_skips_nothing() -> None:
@@ -69,50 +69,50 @@ def test_an_empty_match_skips_nothing() -> None:
     ],
 )
 def test_the_part_since_a_row(row: int, left: list[tuple[int, str]]) -> None:
-    found = chain((2, "ABB"), (6, ""), (7, "AC"), next_start=9).since(row)
-    assert words(found) == left
-    assert found.next_start == 9
-    assert found.path_at.tolist() == (np.cumsum(found.length) - found.length).tolist()
-    assert len(found.label) == len(found.excluded) == found.length.sum()
+    result = chain((2, "ABB"), (6, ""), (7, "AC"), next_start=9).since(row)
+    assert words(result) == left
+    assert result.next_start == 9
+    assert result.path_at.tolist() == (np.cumsum(result.length) - result.length).tolist()
+    assert len(result.label) == len(result.excluded) == result.length.sum()
 
 
 def test_chains_in_a_row_are_one() -> None:
-    found = joined(
-        [NOTHING, chain((0, "AB"), next_start=2), chain(next_start=4), chain((4, ""), (5, "ACC"), next_start=8)]
+    result = joined(
+        [EMPTY_CHAIN, chain((0, "AB"), next_start=2), chain(next_start=4), chain((4, ""), (5, "ACC"), next_start=8)]
     )
-    assert words(found) == [(0, "AB"), (4, ""), (5, "ACC")]
-    assert found.next_start == 8
-    assert rows_tried(found, 9) == [0, 2, 3, 4, 5, 8]
+    assert words(result) == [(0, "AB"), (4, ""), (5, "ACC")]
+    assert result.next_start == 8
+    assert rows_tried(result, 9) == [0, 2, 3, 4, 5, 8]
 
 
 def test_cut_anywhere_and_joined_is_the_same() -> None:
     whole = chain((0, "AB"), (2, ""), (3, "ACC"), (8, "A"), next_start=9)
     for row in range(10):
-        first = chain(*(found for found in words(whole) if found[0] < row), next_start=row)
+        first = chain(*(result for result in words(whole) if result[0] < row), next_start=row)
         again = joined([first, whole.since(row)])
         assert words(again) == words(whole)
         assert again.path_at.tolist() == whole.path_at.tolist()
 
 
 def test_labels_that_nobody_keeps() -> None:
-    found = joined([chain((0, "AB"), labelled=False), chain((2, "ABC"), (5, "A"), labelled=False).since(5)])
-    assert found.start.tolist() == [0, 5]
-    assert found.length.tolist() == [2, 1]
-    assert len(found.label) == 0
-    assert found.path_at.tolist() == [0, 0]
+    result = joined([chain((0, "AB"), labelled=False), chain((2, "ABC"), (5, "A"), labelled=False).since(5)])
+    assert result.start.tolist() == [0, 5]
+    assert result.length.tolist() == [2, 1]
+    assert len(result.label) == 0
+    assert result.path_at.tolist() == [0, 0]
 
 
 def test_numbers_begin_anew_in_every_key() -> None:
-    found = numbered(chain((0, "A"), (2, "AB"), (5, "A"), (6, "A"), (11, "A")), np.array([0, 5, 10, 12]))
-    assert found.number.tolist() == [1, 2, 1, 2, 1]
-    assert words(found) == [(0, "A"), (2, "AB"), (5, "A"), (6, "A"), (11, "A")]
+    result = numbered(chain((0, "A"), (2, "AB"), (5, "A"), (6, "A"), (11, "A")), np.array([0, 5, 10, 12]))
+    assert result.number.tolist() == [1, 2, 1, 2, 1]
+    assert words(result) == [(0, "A"), (2, "AB"), (5, "A"), (6, "A"), (11, "A")]
 
 
 def test_incremental_matches_keep_the_longest_for_each_last_row() -> None:
     every = chain((0, "AB"), (0, "ABB"), (1, "B"), (1, "BB"), (3, "C"), ahead=[1] * 5)
-    found = one_for_each_last_row(every)
-    assert words(found) == [(0, "AB"), (0, "ABB"), (3, "C")]
-    assert found.path_at.tolist() == [0, 2, 5]
+    result = one_for_each_last_row(every)
+    assert words(result) == [(0, "AB"), (0, "ABB"), (3, "C")]
+    assert result.path_at.tolist() == [0, 2, 5]
 
 
 # --- joined by a search ---
@@ -137,5 +137,5 @@ def test_a_match_longer_than_many_slices(slice_rows: int) -> None:
     letters = "X" + "A" * 40 + "X" + "A" * 3
     clause = "ORDER BY n MEASURES MATCH_NUMBER() AS m, FIRST(n) AS f, LAST(n) AS l PATTERN (A+) DEFINE A AS kind = 'A'"
     table = pa.table({"n": range(len(letters)), "kind": list(letters)})
-    found = ost.match(clause, table, workers=3, slice_rows=slice_rows).to_pylist()
-    assert found == [{"m": 1, "f": 1, "l": 40}, {"m": 2, "f": 42, "l": 44}]
+    result = ost.match(clause, table, workers=3, slice_rows=slice_rows).to_pylist()
+    assert result == [{"m": 1, "f": 1, "l": 40}, {"m": 2, "f": 42, "l": 44}]

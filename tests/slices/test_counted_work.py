@@ -1,4 +1,4 @@
-"""Two workers search hardly more rows than one, whatever the pattern and the rows: costly slices are given up."""
+"""Two workers search hardly more rows than one, for every pattern and input: costly slices are given up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from ostinato.clause.language.clause_parser import parse_clause
-from ostinato.clause.matching.match_engine import Searched
+from ostinato.clause.matching.match_engine import SearchResult
 from ostinato.clause.matching.spans import Spans
 from ostinato.clause.task.clause_worker import Window, Worker
 from ostinato.local.local_clause import match_table
@@ -52,7 +52,7 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     rows: list[int] = []
     search = Worker.search
 
-    def counted(worker: Worker, window: Window, spans: Spans) -> Searched:
+    def counted(worker: Worker, window: Window, spans: Spans) -> SearchResult:
         rows.append(window.columns.count)
         return search(worker, window, spans)
 
@@ -67,7 +67,7 @@ def table(rows: str, keys: int = 1) -> pa.Table:
     return pa.table({"key": key, "ts": pa.array(time, pa.timestamp("us")), "letter": letter, "value": value})
 
 
-def found(pattern: str, data: pa.Table, workers: int) -> pa.Table:
+def matched(pattern: str, data: pa.Table, workers: int) -> pa.Table:
     text = f"PARTITION BY key ORDER BY ts MEASURES FIRST(ts) AS first, count(*) AS n {PATTERNS[pattern]}"
     return match_table(parse_clause(text), data, parallel=Parallel(workers))
 
@@ -77,23 +77,23 @@ def found(pattern: str, data: pa.Table, workers: int) -> pa.Table:
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_two_workers_do_hardly_more_than_one(searched: list[int], pattern: str, rows: str, keys: int) -> None:
     data = table(rows, keys)
-    alone = found(pattern, data, 1)
+    alone = matched(pattern, data, 1)
     assert searched == [ROWS]
     searched.clear()
-    assert found(pattern, data, 2) == alone
+    assert matched(pattern, data, 2) == alone
     assert sum(searched) <= 1.3 * ROWS
 
 
 @pytest.mark.parametrize("pattern", ["bounded", "all matches", "gap"])
 def test_slices_that_gain_are_kept(searched: list[int], pattern: str) -> None:
-    found(pattern, table("mixed"), 2)
+    matched(pattern, table("mixed"), 2)
     assert len(searched) >= 8
     assert max(searched) < ROWS / 4
 
 
 def test_patterns_of_fixed_length_are_matched_by_one_thread_unless_slices_are_asked_for(searched: list[int]) -> None:
     data = table("mixed")
-    alone = found("fixed length", data, 2)
+    alone = matched("fixed length", data, 2)
     assert searched == [ROWS]
     text = f"PARTITION BY key ORDER BY ts MEASURES FIRST(ts) AS first, count(*) AS n {PATTERNS['fixed length']}"
     assert match_table(parse_clause(text), data, parallel=Parallel(2, 1_000)) == alone

@@ -1,4 +1,4 @@
-"""Where a slice may take over: letters for rows; a variable X takes rows of kind X, ANY takes every row."""
+"""The rows at which a slice may take over. Letters for rows: a variable X takes rows of kind X, ANY takes every row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from ostinato.clause.query.clause import MatchMode, Skip
 from ostinato.clause.query.pattern import variables
 from ostinato.kernels.kernel_cache import interpreted
 from ostinato.slices import handover
-from ostinato.slices.handover import NOWHERE, Handover, kind_of, within_reach
+from ostinato.slices.handover import NOWHERE, within_reach
+from ostinato.slices.handover_kind import Handover, kind_of
 
 Kernel = Callable[..., Any]
 
@@ -34,7 +35,7 @@ def kernel_of(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 
 def tables_of(pattern: str, text: str) -> tuple[Any, ...]:
-    """What the kernels read of a pattern and rows."""
+    """The kernels' arguments for a pattern and rows."""
     parsed = parse_row_pattern(pattern)
     nfa = build_nfa(parsed)
     kinds = np.array(list(text))
@@ -65,15 +66,15 @@ def tables_of(pattern: str, text: str) -> tuple[Any, ...]:
 def test_when_runs_begun_before_are_dead(
     kernel_of: Callable[[str], Kernel], pattern: str, text: str, dead: int
 ) -> None:
-    assert kernel_of("last_breath")(*tables_of(pattern, text), 0, len(text)) == dead
+    assert kernel_of("end_of_runs")(*tables_of(pattern, text), 0, len(text)) == dead
 
 
 @pytest.mark.kernel
 def test_only_the_rows_asked_about_are_read(kernel_of: Callable[[str], Kernel]) -> None:
     tables = tables_of("A B+", "XBBXBB")
-    assert kernel_of("last_breath")(*tables, 1, 6) == 3
-    assert kernel_of("last_breath")(*tables, 1, 3) == 3  # not seen to die: the end
-    assert kernel_of("last_breath")(*tables, 3, 3) == 3
+    assert kernel_of("end_of_runs")(*tables, 1, 6) == 3
+    assert kernel_of("end_of_runs")(*tables, 1, 3) == 3  # not seen to die: the end
+    assert kernel_of("end_of_runs")(*tables, 3, 3) == 3
 
 
 @pytest.mark.kernel
@@ -99,7 +100,7 @@ def test_rows_that_no_run_leads_over(
 @pytest.mark.kernel
 def test_more_states_than_a_word_has_bits(kernel_of: Callable[[str], Kernel]) -> None:
     tables = tables_of("A B{70} C", "B" * 69 + "CXX")
-    assert kernel_of("last_breath")(*tables, 0, 72) == 70
+    assert kernel_of("end_of_runs")(*tables, 0, 72) == 70
     assert kernel_of("quiet_rows")(*tables, 0, 72) == (70, 71)
 
 

@@ -25,8 +25,8 @@ def labelings(pattern: str, define: str, prices: list[float], max_length: int, *
         MEASURES FIRST(trade_id) AS first, array_join(array_agg(CLASSIFIER()), ' ') AS labels
         ALL MATCHES PATTERN ({pattern}) MAXLENGTH {max_length} DEFINE {define}"""
     trades = pa.table({"trade_id": range(1, len(prices) + 1), "price": prices})
-    found = ost.match(clause, trades, **parallel).to_pylist()
-    return [f"{row['first']}: {row['labels']}" for row in found]
+    matches = ost.match(clause, trades, **parallel).to_pylist()
+    return [f"{row['first']}: {row['labels']}" for row in matches]
 
 
 def conditions(pattern: str) -> str:
@@ -50,8 +50,8 @@ def test_table_1() -> None:
 
 def test_a_tie_has_two_labelings() -> None:
     prices = [1.0, 3.0, 2.0, 5.0, 5.0, 3.0, 4.0, 0.0]
-    found = everywhere(HEAD_AND_SHOULDERS.pattern, HEAD_AND_SHOULDERS.define, prices)
-    assert found == ["1: A C E F G I K M", "1: A C E G H I K M"]
+    matches = everywhere(HEAD_AND_SHOULDERS.pattern, HEAD_AND_SHOULDERS.define, prices)
+    assert matches == ["1: A C E F G I K M", "1: A C E G H I K M"]
 
 
 def test_the_tie_with_the_conditions_of_the_appendix() -> None:

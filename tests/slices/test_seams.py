@@ -83,7 +83,7 @@ def test_parts_that_cannot_take_over_up_to_the_end() -> None:
 
 
 def test_runs_that_outlive_the_part_that_takes_over_are_followed_into_the_next() -> None:
-    """Row 1 of the second part is where it takes over, but runs from before may consume all its rows and go on."""
+    """The second part takes over at its row 1, but earlier runs may consume all its rows and go on."""
     match_count = seams(part(0, 0, 0, 9, begins=True), part(1, 1, ROWS, ROWS), part(2, 1, 3, ROWS))
     assert match_count[0] == SeamRegion(
         (RowsOfPart(0, 8, 10), RowsOfPart(1, 0, 10), RowsOfPart(2, 0, 3)),

@@ -1,4 +1,4 @@
-"""The paper's twelve queries over a million prices: two workers give what one gives, row for row."""
+"""The paper's twelve queries over a million prices: two workers give the same rows as one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def ticks() -> pa.Table:
 
 
 def clause_of(query: PatternQuery, mode: str) -> str:
-    """With the first and the last row of each match, which tell more matches apart than prices do."""
+    """The query with the first and the last row of each match, because different matches may have equal prices."""
     bound = " MAXLENGTH 100" if mode.endswith("matches") else ""
     return f"""
         ORDER BY ts MEASURES MATCH_NUMBER() AS n, FIRST(ts) AS f, LAST(ts) AS l {MODES[mode]}

@@ -25,7 +25,7 @@ def test_there_are_pages_with_blocks() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_blocks_run(spark: SparkSession, page: Path) -> None:
-    """A page's blocks share their names, as they would in a shell; each asserts what the text says."""
+    """The blocks of a page share their names, as in a shell. Each asserts the statements of the text."""
     names: dict[str, object] = {"spark": spark}
     for number, block in enumerate(blocks(page), start=1):
         assert "assert " in block, f"block {number} of {page.name} checks nothing"

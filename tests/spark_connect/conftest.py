@@ -20,7 +20,7 @@ def connect() -> Iterator[SparkSession]:
 
     prepare_machine()
     builder = SparkSession.builder.remote("local[2]")
-    # Only what can change at run time: a Connect client can't set the server's own settings.
+    # Only settings that can change at run time: a Connect client can't set the server's own.
     builder = builder.config("spark.sql.shuffle.partitions", "4").config("spark.sql.session.timeZone", "UTC")
     session = builder.getOrCreate()
     yield session

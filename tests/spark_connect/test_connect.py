@@ -19,7 +19,7 @@ FALLS = (
 
 
 def representative() -> list[Case]:
-    """Of each file the first case, one in the middle and the last that Spark can be asked; letters stay in process."""
+    """The first, a middle and the last case of each file that Spark can run. Cases with letters run in process."""
     by_file: dict[str, list[Case]] = {}
     for case in load_cases():
         if not case.arrival_order and [column.name for column in case.columns] != ["id", "kind"]:
@@ -43,8 +43,8 @@ def test_case(connect: Any, case: Case) -> None:
             assert ours is not None, str(caught.value)
             assert ours.code == case.error, str(ours)
             return
-        found = ost.sql(query, **tables)
-    assert replace(case, ordered=False).difference(found.columns, [tuple(row) for row in found.collect()]) is None
+        result = ost.sql(query, **tables)
+    assert replace(case, ordered=False).difference(result.columns, [tuple(row) for row in result.collect()]) is None
 
 
 @pytest.fixture(scope="module")
@@ -88,10 +88,10 @@ def test_transform_and_builder(trades: Any) -> None:
 
 def test_nothing_runs_before_an_action(connect: Any) -> None:
     fails = connect.range(3).selectExpr("id", "CAST(raise_error('ran') AS INT) AS v")
-    found = fails.transform(ost.match_recognize("ORDER BY id MEASURES sum(v) AS s PATTERN (A+)"))
-    assert found.columns == ["s"]
+    result = fails.transform(ost.match_recognize("ORDER BY id MEASURES sum(v) AS s PATTERN (A+)"))
+    assert result.columns == ["s"]
     with pytest.raises(PySparkException, match="ran"):
-        found.collect()
+        result.collect()
 
 
 @pytest.mark.parametrize(

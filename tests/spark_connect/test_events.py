@@ -38,17 +38,17 @@ def plain(table: pa.Table) -> list[str]:
 @pytest.mark.parametrize("text", QUERIES.values(), ids=QUERIES)
 def test_rows_are_those_in_process(connect: Any, text: str) -> None:
     query = ost.events(text, type="kind", time="ts")
-    found = connect.createDataFrame(TABLE).transform(query).toArrow()
+    result = connect.createDataFrame(TABLE).transform(query).toArrow()
     wanted = ost.match(query, TABLE)
-    assert found.schema.names == wanted.schema.names
-    assert plain(found) == plain(wanted)
+    assert result.schema.names == wanted.schema.names
+    assert plain(result) == plain(wanted)
 
 
 def test_a_workload_is_one_job(connect: Any) -> None:
     workload = ost.Workload({"a": QUERIES["sums"], "c": QUERIES["neighbours"]}, type="kind", time="ts")
-    found, wanted = workload.run(connect.createDataFrame(TABLE)), workload.run(TABLE)
-    assert plain(found.rows.toArrow()) == plain(wanted.rows)
-    assert plain(found["c"].toArrow()) == plain(wanted["c"])
+    result, wanted = workload.run(connect.createDataFrame(TABLE)), workload.run(TABLE)
+    assert plain(result.rows.toArrow()) == plain(wanted.rows)
+    assert plain(result["c"].toArrow()) == plain(wanted["c"])
 
 
 def test_errors_are_ours(connect: Any) -> None:
@@ -77,6 +77,6 @@ def test_a_stream(connect: Any, tmp_path: Any) -> None:
     writer = stream.withWatermark("ts", "1 second").transform(query).writeStream.format("parquet")
     writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).option("path", str(tmp_path / "out"))
     assert writer.trigger(availableNow=True).start().awaitTermination(120)
-    found = connect.read.parquet(str(tmp_path / "out")).toArrow()
+    result = connect.read.parquet(str(tmp_path / "out")).toArrow()
     rest = ost.finish(connect, str(tmp_path / "checkpoint")).toArrow()
-    assert sorted(plain(found) + plain(rest)) == plain(ost.match(query, TABLE))
+    assert sorted(plain(result) + plain(rest)) == plain(ost.match(query, TABLE))

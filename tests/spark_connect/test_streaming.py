@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.spark.streams.spark_streams import Source, asked, pieces, rows, trades
+from tests.spark.streams.spark_streams import Source, matching, pieces, rows, trades
 
 import ostinato as ost
 from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE
@@ -22,10 +22,10 @@ def test_stream_and_finish_are_batch(connect: Any, tmp_path: Path) -> None:
     try:
         table = trades()
         source = Source(tmp_path, connect).add(*pieces(table, 200, 400))
-        found = source.run(source.read().transform(asked(CLAUSE)))
-        assert found.num_rows > 10
+        result = source.run(source.read().transform(matching(CLAUSE)))
+        assert result.num_rows > 10
         assert source.count("rows") == table.num_rows
-        assert rows(found, source.finish()) == rows(ost.match(CLAUSE, table))
+        assert rows(result, source.finish()) == rows(ost.match(CLAUSE, table))
         open_runs = ost.state(connect, source.checkpoint).toArrow()
         assert open_runs.column_names == ["symbol", "waiting_since", "rows", "next"]
         assert 0 < open_runs.num_rows <= 7

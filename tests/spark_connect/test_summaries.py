@@ -43,15 +43,15 @@ def plain(table: pa.Table) -> list[str]:
 
 @pytest.mark.parametrize("options", QUERIES.values(), ids=QUERIES)
 def test_answers_are_those_in_process(connect: Any, options: dict[str, Any]) -> None:
-    found = connect.createDataFrame(TABLE).transform(summary(**options))
-    assert plain(found.toArrow()) == plain(summary(**options).feed(TABLE).ask_all())
+    result = connect.createDataFrame(TABLE).transform(summary(**options))
+    assert plain(result.toArrow()) == plain(summary(**options).feed(TABLE).ask_all())
 
 
 def test_asked_at_times(connect: Any) -> None:
-    found = summary(partition_by="g", size=20).run(
+    result = summary(partition_by="g", size=20).run(
         connect.createDataFrame(TABLE), at=[BEGIN + timedelta(seconds=at) for at in (2, 9)]
     )
-    assert sorted(int(row["count"]) for row in found.collect()) == [2, 2, 36, 36]
+    assert sorted(int(row["count"]) for row in result.collect()) == [2, 2, 36, 36]
 
 
 def test_errors_are_ours(connect: Any) -> None:

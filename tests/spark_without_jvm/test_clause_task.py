@@ -1,4 +1,4 @@
-"""What a Spark task does with Arrow batches, in this process: steps of whole keys, batches out, errors as rows."""
+"""The Spark task of a clause, in this process: Arrow batches in, steps of whole keys, batches out, errors as rows."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def answer(task: SparkTask, table: pa.Table, size: int, rows_per_step: int | Non
         output = arrow_batches.match_batches(
             task.typed, batches, task.shipped, [], task.output, sorted_by_key=by_spark, rows_per_step=rows_per_step
         )
-    found = [tuple(row.values()) for batch in output for row in batch.to_pylist()]
-    assert all(row[-1] is None for row in found), found
-    return sorted((row[:-1] for row in found), key=repr)
+    result = [tuple(row.values()) for batch in output for row in batch.to_pylist()]
+    assert all(row[-1] is None for row in result), result
+    return sorted((row[:-1] for row in result), key=repr)
 
 
 @pytest.mark.parametrize("size", [1, 2, 4, 100])
@@ -74,8 +74,8 @@ def steps(
     table: pa.Table, size: int, rows_per_step: int, *, keys: tuple[str, ...] = ("k",), by_spark: bool = True
 ) -> list[list[object]]:
     """The keys of the rows of each step."""
-    found = arrow_batches._steps(iter(table.to_batches(max_chunksize=size)), keys, by_spark, rows_per_step)
-    return [step.column("k").to_pylist() for step in found]
+    result = arrow_batches._steps(iter(table.to_batches(max_chunksize=size)), keys, by_spark, rows_per_step)
+    return [step.column("k").to_pylist() for step in result]
 
 
 def test_sorted_input_is_cut_between_keys() -> None:

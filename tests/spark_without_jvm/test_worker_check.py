@@ -40,7 +40,7 @@ READ = """
 
 
 def read_by_a_worker(sent: object, setup: str) -> str:
-    """The last line that a Python with this setup leaves when it reads what the driver sends."""
+    """The last line of output of a Python with this setup, which unpickles the driver's task."""
     program = textwrap.dedent(setup) + textwrap.dedent(READ)
     done = subprocess.run([sys.executable, "-c", program], input=dumps(sent), capture_output=True, check=False)
     assert done.returncode != 0

@@ -22,9 +22,9 @@ def read(folder: Path, keys: list[Any], wanted: list[Any], since: int = 0, rows_
     """The ids of the rows read of a bucket whose rows have these keys, at the times 0, 1, 2, ..."""
     ids = range(len(keys))
     stored = pa.table({"k": keys, "id": ids, CLOCK: pa.array(ids, pa.int64())})
-    place = folder / "batch_id=0" / "bucket=0"
-    place.mkdir(parents=True)
-    pq.write_table(stored, place / "rows.parquet")
+    bucket_folder = folder / "batch_id=0" / "bucket=0"
+    bucket_folder.mkdir(parents=True)
+    pq.write_table(stored, bucket_folder / "rows.parquet")
     columns = {"k": Column("k"), "id": Column("id")}
     schema = pa.schema([stored.schema.field("k"), stored.schema.field("id")])
     files = stored.schema.append(pa.field(BATCH_ID, pa.int64())).append(pa.field(BUCKET_ID, pa.int32()))

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from tests.laws.clause_streams import ClauseStream
 from tests.laws.test_event_streams import Stream as TrendStream
-from tests.summaries.stream.test_summary_stream import INPUT, Bucket, Row, table, told
+from tests.summaries.stream.test_summary_stream import INPUT, Bucket, Row, plain_answers, table
 from tests.workloads.stream.test_event_matches_stream import Stream as WorkloadStream
 
 import ostinato as ost
@@ -34,7 +34,7 @@ HEADER_BYTES = 16
 
 @dataclass(frozen=True)
 class Blob:
-    """Sealed bytes, and what they are sealed as."""
+    """Sealed bytes, and the section that they are sealed as."""
 
     data: bytes
     section: Section
@@ -51,7 +51,7 @@ class Blob:
 
 @dataclass(frozen=True)
 class Stored:
-    """A state, and what comes out of it: rows and the end of input."""
+    """A state, and its answer after further rows and the end of input."""
 
     blobs: tuple[Blob, ...]
     go_on: Callable[[Sequence[bytes]], Any]
@@ -84,7 +84,7 @@ def clause() -> Stored:
 
     def go_on(data: Sequence[bytes]) -> Any:
         again = copy.copy(tester)
-        again._state, again._given = _state(data, tester.state), []
+        again._state, again._outputs = _state(data, tester.state), []
         again.feed(table.slice(24), watermark=30 * SECOND)
         again.finish()
         return again.results
@@ -181,8 +181,8 @@ def engine(request: BoundRequest) -> Stored:
     ]
     stream = WorkloadStream(texts, table.schema, request)
     stream.step(table.slice(0, 50), 20 * SECOND)
-    kept = stream.state
-    header = stream.worker.gate.open_bucket(kept, stream.worker.fingerprint, None, NO_TIME, finished=False).header
+    state = stream.state
+    header = stream.worker.gate.open_bucket(state, stream.worker.fingerprint, None, NO_TIME, finished=False).header
     assert header is not None
     state = header.column("engine")[0].as_py()
 
@@ -191,7 +191,7 @@ def engine(request: BoundRequest) -> Stored:
 
         again = copy.copy(stream)
         inner = pa.RecordBatch.from_arrays([pa.array([data[0]], pa.binary())], names=["engine"])
-        again.state = BucketState(stamped(inner, 20 * SECOND, again.worker.fingerprint), kept.open_rows, kept.waiting)
+        again.state = BucketState(stamped(inner, 20 * SECOND, again.worker.fingerprint), state.open_rows, state.waiting)
         again.given, again.reports = [[] for _ in texts], []
         again.step(table.slice(50), 40 * SECOND)
         again.step(None, 40 * SECOND, finished=True)
@@ -242,7 +242,7 @@ def summary_stream() -> Stored:
         step = bucket.worker.advance(state, table(rows[40:]), 50, read_page=pages.get)
         pages |= step.pages
         last = bucket.worker.advance(step.state, None, 50, finished=True, read_page=pages.get)
-        return [one for asked in (*step.results, *last.results) for one in told(asked)]
+        return [one for result in (*step.results, *last.results) for one in plain_answers(result)]
 
     pages = tuple(Blob(bucket.pages[number], Section.SUMMARY_PAGE) for number in numbers)
     return Stored((*_bucket(bucket.state), *pages), go_on)
@@ -274,12 +274,12 @@ CORRELATED = """SELECT * FROM stock MATCH_RECOGNIZE (PARTITION BY k ORDER BY at 
 def correlation(*, other_table: bool, **options: Any) -> Stored:
     table = _trades()
     text = CORRELATED.format("history" if other_table else "stock")
-    asked = LocalCorrelation(text, table.schema, table.schema if other_table else None, Settings(), Limits())
-    correlator = Correlator(asked.task, CorrelationOptions(**options))
+    local = LocalCorrelation(text, table.schema, table.schema if other_table else None, Settings(), Limits())
+    correlator = Correlator(local.task, CorrelationOptions(**options))
 
     def rows(first: int, end: int) -> tuple[pa.Table, pa.Table | None]:
-        part = table.slice(first, end - first)
-        return asked.live_rows(part), asked.archive_rows(part) if other_table else None
+        rows = table.slice(first, end - first)
+        return local.live_rows(rows), local.archive_rows(rows) if other_table else None
 
     state = correlator.advance(None, *rows(0, 24), 18 * SECOND).state
 
@@ -334,8 +334,8 @@ def damages(body: bytes, count: int, seed: int) -> Iterator[bytes]:
             case _:
                 size = int(rng.integers(1, 65))
                 other = int(rng.integers(0, len(body)))
-                part = damaged[other : other + size]
-                damaged[at : at + len(part)] = part[: len(body) - at]
+                piece = damaged[other : other + size]
+                damaged[at : at + len(piece)] = piece[: len(body) - at]
         if bytes(damaged) != body:
             count -= 1
             yield bytes(damaged)

@@ -11,12 +11,13 @@ from typing import Literal
 import pyarrow as pa
 import pytest
 
-from ostinato.clause.stream.clause_stream import EMPTY, BucketState, StreamOptions, StreamWorker
+from ostinato.clause.stream.clause_stream import EMPTY, BucketState, StreamWorker
 from ostinato.errors import MatchError
+from ostinato.streams.stream_settings import StreamSettings
 from ostinato.testing import StreamTester
 
 BLOB = Path(__file__).parent / "stream_state_v2.bin"
-"""A bucket after A, B of one key and A of another were matched and C waits, as JSON with the parts in base 64.
+"""A bucket after A, B of one key and A of another were matched and C waits, as JSON with its bytes in base 64.
 
 Written by version 2 of the format and never again: a version that can't read it needs a new number, or a way to.
 """
@@ -33,23 +34,23 @@ def stream(clause: str = CLAUSE) -> StreamTester:
 
 
 def stored() -> BucketState:
-    parts = json.loads(BLOB.read_text(encoding="utf-8"))
+    fields = json.loads(BLOB.read_text(encoding="utf-8"))
     return BucketState(
-        b64decode(parts["header"]),
-        tuple(map(b64decode, parts["open_rows"])),
-        tuple(map(b64decode, parts["waiting"])),
+        b64decode(fields["header"]),
+        tuple(map(b64decode, fields["open_rows"])),
+        tuple(map(b64decode, fields["waiting"])),
     )
 
 
 def worker(late: Literal["drop", "show"] = "drop") -> StreamWorker:
     local = stream().worker
-    return StreamWorker(local.typed, local.conditions, StreamOptions(late), FINGERPRINT)
+    return StreamWorker(local.typed, local.conditions, StreamSettings(late), FINGERPRINT)
 
 
 def test_state_of_version_2_is_read() -> None:
     step = worker().advance(stored(), None, 0, finished=True)
-    found = sorted(zip(*(step.results.arrays[name].to_pylist() for name in ("k", "__ost_m0", "__ost_m1")), strict=True))
-    assert found == [("p", 2, 2)]
+    rows = sorted(zip(*(step.results.arrays[name].to_pylist() for name in ("k", "__ost_m0", "__ost_m1")), strict=True))
+    assert rows == [("p", 2, 2)]
     assert step.state == EMPTY
 
 

@@ -25,13 +25,13 @@ from tests.streams.stored_states import NUMBERS, SYSTEMS, Blob, Stored, damages,
 import ostinato as ost
 from ostinato.correlations.task.correlation_state import Marks, read_state, state_bytes
 from ostinato.errors import MatchError
-from ostinato.streams.bucket_state import Keys
+from ostinato.streams.bucket_state import STORED_COLUMNS
 from ostinato.streams.record_batches import to_bytes
 from ostinato.streams.stored_state import FORMAT_VERSION, Section, read_batch, seal, unseal
 from ostinato.workloads.matcher.matcher_state import MatcherState
 
 DAMAGED_BODIES = 100
-"""Of each part of a state."""
+"""Of each section of a state."""
 UNMENDED_BODIES = 20
 OF_OTHERS = frozenset({"STATE_OF_OTHER_QUERY", "SUMMARY_STATE"})
 OF_VALUES = frozenset({"ARITHMETIC_OVERFLOW", "TIME_OUT_OF_RANGE", "SUMMARY_TIME_ORDER", "SUMMARY_VALUE"})
@@ -130,13 +130,13 @@ def test_every_number_of_a_clauses_keys_has_a_range(field: str) -> None:
 
 
 def matcher_state(blob: Blob) -> tuple[MatcherState, bytes]:
-    """The partial matches of an engine, and what it has learnt."""
+    """The partial matches of an engine, and its statistics."""
     matcher, _ = struct.unpack_from("<QQ", blob.body)
     return MatcherState.from_bytes(blob.body[16 : 16 + matcher]), blob.body[16 + matcher :]
 
 
-def engine_body(kept: MatcherState, learnt: bytes) -> bytes:
-    matcher = kept.to_bytes()
+def engine_body(restored: MatcherState, learnt: bytes) -> bytes:
+    matcher = restored.to_bytes()
     return struct.pack("<QQ", len(matcher), len(learnt)) + matcher + learnt
 
 
@@ -145,22 +145,22 @@ def engine_body(kept: MatcherState, learnt: bytes) -> bytes:
 def test_every_index_of_partial_matches_has_a_range(column: int, number: int) -> None:
     """Of one that grew out of another. A -1 in a link means that there is none: then its length doesn't add up."""
     state = stored("engine")
-    kept, learnt = matcher_state(state.blobs[0])
-    values = kept.kin.copy()
+    restored, learnt = matcher_state(state.blobs[0])
+    values = restored.kin.copy()
     last = np.flatnonzero(values[:, 0] >= 0)[-1]
     if values[last, column] != number:
         values[last, column] = number
-        assert refused(state, engine_body(dataclasses.replace(kept, kin=values), learnt)), (column, number)
+        assert refused(state, engine_body(dataclasses.replace(restored, kin=values), learnt)), (column, number)
 
 
 @pytest.mark.parametrize("number", [-1, (1 << 63) - 1])
 @pytest.mark.parametrize("field", ["counters", "seen", "rows_needed"])
 def test_every_count_of_partial_matches_has_a_range(field: str, number: int) -> None:
     state = stored("engine")
-    kept, learnt = matcher_state(state.blobs[0])
-    values = getattr(kept, field).copy()
+    restored, learnt = matcher_state(state.blobs[0])
+    values = getattr(restored, field).copy()
     values[0] = number
-    assert refused(state, engine_body(dataclasses.replace(kept, **{field: values}), learnt))
+    assert refused(state, engine_body(dataclasses.replace(restored, **{field: values}), learnt))
 
 
 MARKS = [name for name in Marks._fields if name not in ("base", "missing_since", "missing_until", "search_from")]
@@ -171,11 +171,11 @@ def test_every_mark_of_a_correlation_has_a_range(mark: str) -> None:
     state = stored("correlation")
     whole = read_batch(state.blobs[0].body, "the state")
     query = whole.schema.metadata[b"ostinato.query"].decode()
-    kept = read_state(state.blobs[0].data, query)
+    restored = read_state(state.blobs[0].data, query)
     for value in (-1, (1 << 63) - 1):
-        values = getattr(kept.marks, mark).copy()
+        values = getattr(restored.marks, mark).copy()
         values[0] = value
-        damaged = dataclasses.replace(kept, marks=kept.marks._replace(**{mark: values}))
+        damaged = dataclasses.replace(restored, marks=restored.marks._replace(**{mark: values}))
         assert refused(state, state_bytes(damaged, query)[16:]), (mark, value)
 
 
@@ -219,7 +219,7 @@ def test_a_summary_is_restored_from_bytes(data: Any) -> None:
 
 def test_all_fields_of_a_key_are_known() -> None:
     """A new field needs a range: `bucket_state._keys`."""
-    assert Keys._fields == ("rows", "start", "number", "given", "covered")
+    assert STORED_COLUMNS == ("rows", "start", "number", "given", "covered")
 
 
 def test_errors_name_the_state_and_the_way_out() -> None:

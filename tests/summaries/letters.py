@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from benchmarks.summary.single_answers import ask
 from tests.summaries.state_counters import StateCounters
 
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.summaries.engine.counter_moves import count_program, sum_program
 from ostinato.summaries.engine.summary import Summary, SummaryEvents
 from ostinato.summaries.engine.summary_state import SummaryState
-from ostinato.summaries.language.type_automaton import Automaton, compile_expression
+from ostinato.summaries.language.type_automaton import TypeAutomaton, compile_expression
 
 
 def events(summary: Summary, letters: str, times: Sequence[int] | None = None, values: object = None) -> SummaryEvents:
@@ -24,8 +25,8 @@ def after(summary: Summary, letters: str, times: Sequence[int] | None = None, va
 
 
 def numbers(summary: Summary, state: SummaryState) -> list[int]:
-    """Which events are kept, counted from 1 as the paper does."""
-    return [event.number + 1 for event in summary.ask(state).kept]
+    """Numbers of the kept events, counted from 1 as in the paper."""
+    return [event.number + 1 for event in ask(summary, state).kept]
 
 
 def counters(
@@ -38,10 +39,10 @@ def counters(
     selection: Selection = Selection.ANY,
 ) -> StateCounters:
     """The state summary after the letters; with values, that of SUM."""
-    automaton: Automaton = compile_expression(expression)
+    automaton: TypeAutomaton = compile_expression(expression)
     program = count_program(automaton, selection)
-    found = StateCounters(program if values is None else sum_program(program), window)
-    for place, letter in enumerate(letters):
-        time = place + 1 if times is None else times[place]
-        found.insert(time, automaton.types.index(letter), 1 if values is None else values[place])
-    return found
+    state = StateCounters(program if values is None else sum_program(program), window)
+    for i, letter in enumerate(letters):
+        time = i + 1 if times is None else times[i]
+        state.insert(time, automaton.types.index(letter), 1 if values is None else values[i])
+    return state

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 
 from ostinato.summaries.engine.bridges import (
     Contributions,
-    KeptEvents,
     Number,
     Row,
+    WeightedEvents,
     begun,
     bridge,
     contributions,
@@ -47,8 +47,8 @@ class StateCounters:
         return len(self.times)
 
     @property
-    def kept(self) -> KeptEvents:
-        return KeptEvents(self.times, self.types, self.weights)
+    def events(self) -> WeightedEvents:
+        return WeightedEvents(self.times, self.types, self.weights)
 
     def matches(self) -> Number:
         """All complete matches in the summary."""
@@ -60,7 +60,7 @@ class StateCounters:
 
     def newcomer(self, type: int, weight: Number = 1) -> Row:
         """Active local counters that an event would have if it were inserted now."""
-        lone = KeptEvents([0], [type], [weight])
+        lone = WeightedEvents([0], [type], [weight])
         return _sum(taken(self.program, lone, 0, self.active), begun(self.program, lone, 0))
 
     def insert(self, time: int, type: int, weight: Number = 1) -> None:
@@ -70,13 +70,13 @@ class StateCounters:
         self.times.append(time)
         self.types.append(type)
         self.weights.append(weight)
-        event, kept = len(self) - 1, self.kept
-        grown = _sum(passed(self.program, kept, event, self.active), begun(self.program, kept, event))
+        event, events = len(self) - 1, self.events
+        grown = _sum(passed(self.program, events, event, self.active), begun(self.program, events, event))
         self.everything = _sum(self.everything, _difference(grown, self.active))
         self.active = grown
         for other in range(self.first, event):
             before = self.active_local[other]
-            now = passed(self.program, kept, event, before)
+            now = passed(self.program, events, event, before)
             self.local[other] = _sum(self.local[other], _difference(now, before))
             self.active_local[other] = now
         self.local.append(list(initial))
@@ -96,7 +96,7 @@ class StateCounters:
         """REMOVE: O(events in the window). What the others shared with the event follows from forward and backward
         counts (`joint_counts`); under skip-till-next others may now match what the event took: counted anew."""
         if self.program.any_match:
-            joint = [joint_counts(program, self.kept, self.window, event) for program in self._each_state()]
+            joint = [joint_counts(program, self.events, self.window, event) for program in self._each_state()]
             self.everything = _difference(self.everything, self.local[event])
             self.local = [
                 [count - joint[state].of_event[other] for state, count in enumerate(row)]
@@ -114,17 +114,17 @@ class StateCounters:
         self._replay_active()
 
     def _recount(self) -> None:
-        found = [contributions(program, self.kept, self.window) for program in self._each_state()]
+        found = [contributions(program, self.events, self.window) for program in self._each_state()]
         self.everything = [counts.total for counts in found]
         self.local = [[counts.of_event[event] for counts in found] for event in range(len(self))]
 
     def _replay_active(self) -> None:
         self.active = self._zeros()
         for event in range(self.first, len(self)):
-            grown = passed(self.program, self.kept, event, self.active)
-            self.active = _sum(grown, begun(self.program, self.kept, event))
+            grown = passed(self.program, self.events, event, self.active)
+            self.active = _sum(grown, begun(self.program, self.events, event))
         before: list[Row] = [self._zeros() for _ in range(min(self.first, len(self)))]
-        self.active_local = before + active_counts(self.program, self.kept, self.first)
+        self.active_local = before + active_counts(self.program, self.events, self.first)
 
     def _begins(self, event: int) -> bool:
         return bool(self.program.begins[self.types[event]])
@@ -138,39 +138,39 @@ class StateCounters:
         return [replace(self.program, final=tuple(int(state == only) for state in states)) for only in states]
 
 
-def joint_counts(program: CountProgram, kept: KeptEvents, window: int, event: int) -> Contributions:
+def joint_counts(program: CountProgram, events: WeightedEvents, window: int, event: int) -> Contributions:
     """The number of matches that contain the event, and of these the number that contain each other event.
 
     A bridge behind the event counts them: the event gets a type of its own that every partial match has to take.
     """
-    kind = kept.types[event]
+    kind = events.types[event]
     forced = replace(
         program,
         moves=(*program.moves, program.moves[kind]),
         begins=(*program.begins, program.begins[kind]),
         stays=(*program.stays, (False,) * program.states),
     )
-    types = list(kept.types)
+    types = list(events.types)
     types[event] = len(program.moves)
-    left = range(bisect_left(kept.times, kept.times[event] - window), event + 1)
-    right = range(event + 1, bisect_right(kept.times, kept.times[event] + window))
-    joint = bridge(forced, replace(kept, types=types), window, left, right)
-    counts: list[Number] = [0] * len(kept)
+    left = range(bisect_left(events.times, events.times[event] - window), event + 1)
+    right = range(event + 1, bisect_right(events.times, events.times[event] + window))
+    joint = bridge(forced, replace(events, types=types), window, left, right)
+    counts: list[Number] = [0] * len(events)
     for other, count in zip((*left, *right), (*joint.left, *joint.right), strict=True):
         counts[other] = count
     return Contributions(joint.total, counts)
 
 
-def active_counts(program: CountProgram, kept: KeptEvents, first: int) -> list[Row]:
+def active_counts(program: CountProgram, events: WeightedEvents, first: int) -> list[Row]:
     """For each event from `first` on: partial matches by state that contain it and start at `first` or later."""
     counts: list[Row] = []
     row: Row = [0] * program.states
-    for event in range(first, len(kept)):
-        local = _sum(taken(program, kept, event, row), begun(program, kept, event))
-        for later in range(event + 1, len(kept)):
-            local = passed(program, kept, later, local)
+    for event in range(first, len(events)):
+        local = _sum(taken(program, events, event, row), begun(program, events, event))
+        for later in range(event + 1, len(events)):
+            local = passed(program, events, later, local)
         counts.append(local)
-        row = _sum(passed(program, kept, event, row), begun(program, kept, event))
+        row = _sum(passed(program, events, event, row), begun(program, events, event))
     return counts
 
 

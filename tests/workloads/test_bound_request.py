@@ -1,4 +1,4 @@
-"""What a workload may be asked to keep to: read, checked, and carried beside a stream's state."""
+"""The bounds of a workload: read, checked, and stored beside the state of a stream."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_queries_of_both_forms_are_told_apart() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "PATTERN (A B) DEFINE A AS x > 1",  # a clause that lacks the rest is told so by the clause's parser
+        "PATTERN (A B) DEFINE A AS x > 1",  # the parser of clauses reports that the rest is missing
         "MEASURES A.ts AS t ORDER BY ts PATTERN (A)",
         "MATCH_RECOGNIZE (PATTERN (A))",
     ],

@@ -1,6 +1,6 @@
 """Estimates that don't tell classes or ages apart, for policies that know less than SHARP.
 
-Each node has its yields and costs averaged before they are used for the nodes before it.
+Each node has its child_contribution and costs averaged before they are used for the nodes before it.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel
 from ostinato.workloads.shedding.sketch import Sketch
-from ostinato.workloads.shedding.worth import CostModel, Estimates, estimate
-from ostinato.workloads.shedding.worth_kernel import believe, judge, rate_by_cost, settle, yield_of_children
+from ostinato.workloads.shedding.utility import CostModel, Estimates, estimate
+from ostinato.workloads.shedding.utility_kernel import add_children, divide_by_cost, rate_ages, smooth, sum_over_ages
 
 
 def averaged_estimate(
     sketch: Sketch,
     model: CostModel,
-    price: NDArray[np.float64],
+    min_utility: NDArray[np.float64],
     *,
     by_class: bool = True,
     by_age: bool = True,
@@ -27,24 +27,24 @@ def averaged_estimate(
 ) -> Estimates:
     """False: all classes of a node, or all ages of a class, count as equal. `per_cost=False` orders partial matches by
     their yield alone, as Alg. 3 does."""
-    kernel = partial(work_out_averages, visits=sketch.visits, by_class=by_class, by_age=by_age, per_cost=per_cost)
-    return estimate(sketch, model, price, kernel)
+    kernel = partial(estimate_averages, visits=sketch.visits, by_class=by_class, by_age=by_age, per_cost=per_cost)
+    return estimate(sketch, model, min_utility, kernel)
 
 
 @borrowing_kernel
-def work_out_averages(links, sketch, stakes, out, visits, by_class, by_age, per_cost):  # type: ignore[no-untyped-def]
-    """`worth_kernel.work_out`, with averages."""
+def estimate_averages(links, sketch, inputs, out, visits, by_class, by_age, per_cost):  # type: ignore[no-untyped-def]
+    """`utility_kernel.estimate_nodes`, with averages."""
     for node in links.order:
         if links.child_at[node] < links.child_at[node + 1]:
-            yield_of_children(node, links, sketch, out)
-            believe(node, links, sketch, out)
-            judge(node, links, sketch, stakes, out)
+            add_children(node, links, sketch, out)
+            smooth(node, links, sketch, out)
+            rate_ages(node, links, sketch, inputs, out)
             first, end = sketch.class_at[node], sketch.class_at[node + 1]
-            average_out(first, end, visits, by_class, by_age, out.quality)
+            average_out(first, end, visits, by_class, by_age, out.utility)
             average_out(first, end, visits, by_class, by_age, out.cost)
             if per_cost:
-                rate_by_cost(node, sketch, out)
-        settle(node, links, sketch, stakes, out)
+                divide_by_cost(node, sketch, out)
+        sum_over_ages(node, links, sketch, inputs, out)
         out.is_done[node] = True
 
 

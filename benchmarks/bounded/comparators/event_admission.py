@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from ostinato.kernels.kernel_cache import interpreted
 from ostinato.kernels.mixing import ALL_BITS, GOLDEN, mixed
 from ostinato.streams.stored_state import check, check_shapes
-from ostinato.workloads.matcher.matcher_state_checks import COUNT, SHARE, check_knowledge, check_like
+from ostinato.workloads.matcher.matcher_state_checks import COUNT, SHARE, check_like, check_limits
 from ostinato.workloads.matcher.plan_shape import PlanShape
-from ostinato.workloads.shedding.keeper import Keeper
+from ostinato.workloads.shedding.load_shedder import LoadShedder
 from ostinato.workloads.shedding.packed import Value
 from ostinato.workloads.shedding.sketch import Sketch
-from ostinato.workloads.shedding.worth import CostModel, estimate
+from ostinato.workloads.shedding.utility import CostModel, estimate
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -72,18 +72,18 @@ class EventAdmission:
     waiting_ns: float = 0.0
     """Length of the queue, if events arrived as fast as the bound allows."""
 
-    def admit(self, keeper: Keeper, conditions: Bools, event_numbers: NDArray[np.int64]) -> Bools:
+    def admit(self, shedder: LoadShedder, conditions: Bools, event_numbers: NDArray[np.int64]) -> Bools:
         if not len(self.use):
             self.use, self.happened = np.zeros(len(conditions)), np.zeros(len(conditions))
         check(len(self.use) == len(conditions), _STATE, "it is of other conditions")
-        self.happened = self.happened * keeper.fade(conditions.shape[1]) + conditions.sum(axis=1)
-        always = asked_conditions(keeper.shape, ~keeper.bounded)
+        self.happened = self.happened * shedder.fade(conditions.shape[1]) + conditions.sum(axis=1)
+        always = asked_conditions(shedder.shape, ~shedder.bounded)
         is_admitted = self.admission.of(self.use @ conditions, event_numbers)
         return np.asarray(is_admitted | conditions[always].any(axis=0))
 
-    def observe_chunk(self, keeper: Keeper, rows: int, spent_ns: int) -> None:
-        if np.isfinite(keeper.least_bound):
-            self.waiting_ns = max(0.0, self.waiting_ns + spent_ns - rows * keeper.least_bound)
+    def observe_chunk(self, shedder: LoadShedder, rows: int, spent_ns: int) -> None:
+        if np.isfinite(shedder.min_bound_ns):
+            self.waiting_ns = max(0.0, self.waiting_ns + spent_ns - rows * shedder.min_bound_ns)
 
     def choose(self, share: float, sketch: Sketch, *, by_use: bool) -> None:
         """From here on this share of the events is admitted: those of most use, or a random choice."""
@@ -112,7 +112,7 @@ class EventAdmission:
         for name in ("waiting_ns", "least_use", "fraction_at_least"):
             check_like(_STATE, name, values[name], 0.0)
         limits = {**dict.fromkeys(self.to_values(), COUNT), "fraction_at_least": SHARE}
-        check_knowledge(_STATE, dict(values), limits)
+        check_limits(_STATE, dict(values), limits)
         self.use, self.happened, self.waiting_ns = use, happened, values["waiting_ns"]
         self.admission = Admission(values["least_use"], values["fraction_at_least"])
 
@@ -128,7 +128,7 @@ def condition_use(sketch: Sketch, happened: Reals) -> Reals:
     shape = sketch.shape
     estimates = estimate(sketch, CostModel(np.ones(shape.patterns)), np.zeros((shape.nodes, shape.patterns)))
     born = sketch.by_node(sketch.attempts.sum(axis=1))
-    total = np.diff(np.concatenate([[0.0], np.cumsum(estimates.worth)])[estimates.worth_at])
+    total = np.diff(np.concatenate([[0.0], np.cumsum(estimates.contribution)])[estimates.contribution_at])
     worth = total / (np.diff(sketch.class_at) * sketch.ages)
     use = np.zeros(len(happened))
     for target, condition in set(zip(shape.step_target.tolist(), shape.step_condition.tolist(), strict=True)):

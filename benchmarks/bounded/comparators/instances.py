@@ -24,7 +24,7 @@ from ostinato.workloads.matcher.plan_events import PlanEvents
 from ostinato.workloads.matcher.shared_matcher import SharedMatcher
 from ostinato.workloads.matcher.store import LENGTH, NODE, PARENT, ROW, SEGMENT, TAG, Store, older, older_than_new
 from ostinato.workloads.matcher.upkeep import sweep
-from ostinato.workloads.matcher.visits import obey
+from ostinato.workloads.matcher.visits import apply_masks
 from ostinato.workloads.merging.merged_plan import MergedPlan
 from ostinato.workloads.merging.plan_conditions import PlanConditions
 from ostinato.workloads.shedding.bounded_engine import BoundedEngine
@@ -81,22 +81,22 @@ class InstanceRun(MatcherRun):
 
 
 @inline_kernel
-def obey_for_all(pm, slot, of_class, orders, links, masks, dropped):  # type: ignore[no-untyped-def]
-    """A partial match that the orders keep for some of its patterns is kept for all of them."""
-    which = 0 if links[pm, TAG] < orders.threshold[slot] else 1
+def obey_for_all(pm, slot, of_class, keep_masks, links, masks, dropped):  # type: ignore[no-untyped-def]
+    """A partial match that the keep masks keep for some of its patterns is kept for all of them."""
+    which = 0 if links[pm, TAG] < keep_masks.threshold[slot] else 1
     for word in range(masks.shape[1]):
-        if (masks[pm, word] & orders.masks[which, slot, word]) != 0:
+        if (masks[pm, word] & keep_masks.masks[which, slot, word]) != 0:
             return True
-    return obey(pm, slot, of_class, orders, links, masks, dropped)
+    return apply_masks(pm, slot, of_class, keep_masks, links, masks, dropped)
 
 
-keep_for_all = inline_kernel(with_globals(interpreted(keep), obey=obey_for_all))
-sweep_instances = called_kernel(with_globals(interpreted(sweep), obey=obey_for_all))
+keep_for_all = inline_kernel(with_globals(interpreted(keep), apply_masks=obey_for_all))
+sweep_instances = called_kernel(with_globals(interpreted(sweep), apply_masks=obey_for_all))
 
 
 @inline_kernel
-def keep_copy(new, node, row, position, at, orders, plan, store, lists, ledger, rules):  # type: ignore[no-untyped-def]
-    is_kept = keep_for_all(new, node, row, position, at, orders, plan, store, lists, ledger, rules)
+def keep_copy(new, node, row, position, at, keep_masks, plan, store, lists, ledger, rules):  # type: ignore[no-untyped-def]
+    is_kept = keep_for_all(new, node, row, position, at, keep_masks, plan, store, lists, ledger, rules)
     if is_kept:
         copy_rows(new, row, store.links, store.kin, store.rows)
     return is_kept
@@ -151,7 +151,7 @@ def write_copied_match(pattern, pm, segment, row, label, labels, store, buffer):
 
 
 _REPLACED = {
-    "obey": obey_for_all,
+    "apply_masks": obey_for_all,
     "keep": keep_copy,
     "lacks_room": lacks_room_for_copy,
     "sweep": sweep_instances,

@@ -11,13 +11,13 @@ import numpy as np
 from benchmarks.bounded.comparators.averaged_worth import averaged_estimate
 from benchmarks.bounded.comparators.event_admission import EventAdmission
 from benchmarks.bounded.comparators.state_choices import choice_of_each_pattern, next_share, random_choice
-from ostinato.workloads.matcher.matcher_state_checks import SHARE, check_knowledge, check_like
-from ostinato.workloads.shedding.keeper import Keeper
+from ostinato.workloads.matcher.matcher_state_checks import SHARE, check_like, check_limits
 from ostinato.workloads.shedding.limits import Measurements
+from ostinato.workloads.shedding.load_shedder import LoadShedder
 from ostinato.workloads.shedding.packed import Value
 from ostinato.workloads.shedding.policy import SheddingPolicy
 from ostinato.workloads.shedding.sharp import Sharp
-from ostinato.workloads.shedding.state_selection import Selection, node_cut, price_of
+from ostinato.workloads.shedding.state_selection import StateSelection, min_utility_of, node_cut
 
 
 class Selectivity(Sharp):
@@ -36,10 +36,10 @@ class _Drawing:
         self.share = 1.0
         self.input_shedding: EventAdmission | None = None
 
-    def draw_share(self, keeper: Keeper, now: Measurements) -> None:
-        ratio = keeper.bounds.selection_ratio
-        self.share = next_share(self.share, now) if ratio is None else ratio
-        keeper.control.over[:] = self.share < 1.0
+    def draw_share(self, shedder: LoadShedder, measured: Measurements) -> None:
+        ratio = shedder.bounds.selection_ratio
+        self.share = next_share(self.share, measured) if ratio is None else ratio
+        shedder.control.over[:] = self.share < 1.0
 
     def to_values(self) -> dict[str, Value]:
         of_input = {} if self.input_shedding is None else self.input_shedding.to_values()
@@ -47,7 +47,7 @@ class _Drawing:
 
     def restore(self, values: Mapping[str, Any]) -> None:
         check_like("the policy's state", "share", values["share"], self.share)
-        check_knowledge("the policy's state", {"share": values["share"]}, {"share": SHARE})
+        check_limits("the policy's state", {"share": values["share"]}, {"share": SHARE})
         self.share = values["share"]
         if self.input_shedding is not None:
             self.input_shedding.restore(values)
@@ -58,9 +58,9 @@ class RandomState(_Drawing):
 
     name = "random_state"
 
-    def choose(self, keeper: Keeper, now: Measurements) -> Selection | None:
-        self.draw_share(keeper, now)
-        return random_choice(keeper.sketch, self.share, keeper.bounded)
+    def choose(self, shedder: LoadShedder, measured: Measurements) -> StateSelection | None:
+        self.draw_share(shedder, measured)
+        return random_choice(shedder.sketch, self.share, shedder.bounded)
 
 
 class _AdmittingEvents(_Drawing):
@@ -74,9 +74,9 @@ class RandomInput(_AdmittingEvents):
 
     name = "random_input"
 
-    def choose(self, keeper: Keeper, now: Measurements) -> Selection | None:
-        self.draw_share(keeper, now)
-        self.input_shedding.choose(self.share, keeper.sketch, by_use=False)
+    def choose(self, shedder: LoadShedder, measured: Measurements) -> StateSelection | None:
+        self.draw_share(shedder, measured)
+        self.input_shedding.choose(self.share, shedder.sketch, by_use=False)
         return None
 
 
@@ -85,12 +85,12 @@ class Darling(_AdmittingEvents):
 
     name = "darling"
 
-    def choose(self, keeper: Keeper, now: Measurements) -> Selection | None:
-        self.draw_share(keeper, now)
+    def choose(self, shedder: LoadShedder, measured: Measurements) -> StateSelection | None:
+        self.draw_share(shedder, measured)
         share = self.share
-        if np.isfinite(keeper.least_bound):
-            share = self.input_shedding.queue_share(keeper.least_bound, keeper.window_rows)
-        self.input_shedding.choose(share, keeper.sketch, by_use=True)
+        if np.isfinite(shedder.min_bound_ns):
+            share = self.input_shedding.queue_share(shedder.min_bound_ns, shedder.window_rows)
+        self.input_shedding.choose(share, shedder.sketch, by_use=True)
         return None
 
 
@@ -100,18 +100,18 @@ class Icde20(_AdmittingEvents):
     name = "icde20"
     INPUT_PART = 0.5
 
-    def choose(self, keeper: Keeper, now: Measurements) -> Selection | None:
-        if keeper.bounds.selection_ratio is None:
-            self.draw_share(keeper, now)
-            self.input_shedding.choose(self.share**self.INPUT_PART, keeper.sketch, by_use=True)
+    def choose(self, shedder: LoadShedder, measured: Measurements) -> StateSelection | None:
+        if shedder.bounds.selection_ratio is None:
+            self.draw_share(shedder, measured)
+            self.input_shedding.choose(self.share**self.INPUT_PART, shedder.sketch, by_use=True)
         estimate = partial(averaged_estimate, by_age=False)
-        model, price = keeper.cost_model(), price_of(node_cut(keeper.shape, keeper.cut))
-        if keeper.estimates is None:
-            keeper.estimates = estimate(keeper.sketch, model, price)
-        limits, _ = keeper.new_limits(keeper.estimates, now)
+        model, min_utility = shedder.cost_model(), min_utility_of(node_cut(shedder.shape, shedder.cut))
+        if shedder.estimates is None:
+            shedder.estimates = estimate(shedder.sketch, model, min_utility)
+        limits, _ = shedder.new_limits(shedder.estimates, measured)
         if not limits:
             return None
-        return choice_of_each_pattern(keeper.sketch, model, price, limits, keeper.bounded, estimate)
+        return choice_of_each_pattern(shedder.sketch, model, min_utility, limits, shedder.bounded, estimate)
 
 
 POLICIES: dict[str, Callable[[], SheddingPolicy]] = {

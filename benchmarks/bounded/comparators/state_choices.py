@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.bounded.comparators.event_admission import LEAST_SHARE
-from ostinato.workloads.matcher.ledger import TAG_RANGE, Orders
+from ostinato.workloads.matcher.ledger import TAG_RANGE, KeepMasks
 from ostinato.workloads.shedding.limits import Measurements
 from ostinato.workloads.shedding.sketch import Sketch
-from ostinato.workloads.shedding.state_selection import BUCKETS, Limit, Selection, bucket_of, cut_of
-from ostinato.workloads.shedding.worth import CostModel, Estimates
+from ostinato.workloads.shedding.state_selection import BUCKETS, Limit, StateSelection, bucket_of, cut_of
+from ostinato.workloads.shedding.utility import CostModel, Estimates
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -30,7 +30,7 @@ def next_share(share: float, now: Measurements) -> float:
     return float(np.clip(share * target_fraction**STEP, LEAST_SHARE, 1.0))
 
 
-def random_choice(sketch: Sketch, share: float, bounded: Bools) -> Selection:
+def random_choice(sketch: Sketch, share: float, bounded: Bools) -> StateSelection:
     """One draw for a first event and all that grows out of it. A draw at each step would leave hardly any match."""
     kept = np.full((int(sketch.class_at[-1]), sketch.ages), share)
     return _all_patterns_or_none(sketch, np.full(sketch.shape.patterns, BUCKETS * (1.0 - share)), kept, bounded)
@@ -39,11 +39,11 @@ def random_choice(sketch: Sketch, share: float, bounded: Bools) -> Selection:
 def choice_of_each_pattern(
     sketch: Sketch,
     model: CostModel,
-    price: Reals,
+    min_utility: Reals,
     limits: list[Limit],
     bounded: Bools,
     estimate: Callable[[Sketch, CostModel, Reals], Estimates],
-) -> Selection:
+) -> StateSelection:
     """ICDE'20: every pattern selects by its own contribution. A partial match that any of them selects is kept for
     all."""
     shape = sketch.shape
@@ -51,14 +51,14 @@ def choice_of_each_pattern(
     cuts = np.full(shape.patterns, -1.0)
     for pattern in range(shape.patterns):
         alone = replace(model, weights=model.weights * (np.arange(shape.patterns) == pattern))
-        bucket = bucket_of(estimate(sketch, alone, price).quality)
+        bucket = bucket_of(estimate(sketch, alone, min_utility).utility)
         cuts[pattern] = max((cut_of(bucket, limit) for limit in limits if limit.patterns[pattern]), default=-1.0)
         share = np.clip(bucket - cuts[pattern] + 1.0, 0.0, 1.0) if cuts[pattern] >= 0 else np.ones(bucket.shape)
         kept = np.maximum(kept, share * shape.reach[sketch.node_of, pattern][:, None])
     return _all_patterns_or_none(sketch, cuts, kept, bounded)
 
 
-def _all_patterns_or_none(sketch: Sketch, cut: Reals, kept: Reals, bounded: Bools) -> Selection:
+def _all_patterns_or_none(sketch: Sketch, cut: Reals, kept: Reals, bounded: Bools) -> StateSelection:
     """Partial matches are kept for all patterns that have a bound, or for none of them. Matches are never dropped, and
     nothing is dropped for a pattern without a bound."""
     shape = sketch.shape
@@ -68,7 +68,7 @@ def _all_patterns_or_none(sketch: Sketch, cut: Reals, kept: Reals, bounded: Bool
     masks[1, kept.ravel() < 1.0] = _bits_of(~bounded, masks.shape[2])
     threshold = (kept.ravel() * TAG_RANGE).astype(np.uint64)
     has_exact = np.asarray((shape.reach & ~bounded).any(axis=1))[sketch.node_of]
-    return Selection(cut, np.where(has_exact[:, None], 1.0, kept), kept, Orders(masks, threshold))
+    return StateSelection(cut, np.where(has_exact[:, None], 1.0, kept), kept, KeepMasks(masks, threshold))
 
 
 def _bits_of(patterns: Bools, words: int) -> NDArray[np.uint64]:

@@ -4,71 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import known_names
 from ostinato.clause.plan.typed_plan import Limits
-from ostinato.correlations.strategies.cost_model import Choice, Factors, StrategyName
-from ostinato.correlations.strategies.planner_report import run_text
-from ostinato.correlations.strategies.strategies import Strategy
-from ostinato.correlations.task.correlation_state import NEW, RunTotals
-from ostinato.correlations.task.correlation_steps import StepRows, in_steps
-from ostinato.correlations.task.correlation_task import AS_IT_FITS, CorrelationOptions, StrategyChoice
-from ostinato.correlations.task.correlation_worker import Advanced, Correlator, SharedLive
-from ostinato.correlations.task.step_planner import PlannerState, declined_strategies
-from ostinato.errors import QueryError, speaking_of
+from ostinato.correlations.task.correlation_task import DEFAULT_OPTIONS, CorrelationOptions, StrategyChoice
+from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
-from ostinato.local.local_correlations import LocalCorrelation
 from ostinato.local.local_settings import local_settings
-from ostinato.local.table_archive import ArchiveReader, TableReader
-from ostinato.rows.arrow_tables import as_table, is_spark_dataframe, spark_dataframe
+from ostinato.rows.arrow_tables import is_spark_dataframe, spark_dataframe
 
-
-@dataclass(frozen=True, slots=True)
-class CorrelationStatistics:
-    """Counts and costs of a run, with the measured factors of the cost model."""
-
-    totals: RunTotals
-    strategy: StrategyName
-    """The strategy of the last step."""
-    cache: bool
-    reason: str
-    """Why the planner chose it."""
-    factors: Factors | None
-    costs: Mapping[Choice, float] | None
-    """Estimated cost of each strategy, in seconds for `factors.rows` rows."""
-    declined: Mapping[str, str]
-    """Strategies that can't run the query, with the reason."""
-
-    @property
-    def buffered_rows(self) -> int:
-        """Largest number of archive rows in memory between two steps."""
-        return self.totals.most_buffered_rows
-
-    @property
-    def cached_entries(self) -> int:
-        """Largest number of archive matches in the result cache between two steps."""
-        return self.totals.most_cached_entries
-
-
-@dataclass(frozen=True, slots=True)
-class CorrelationResult:
-    """The rows of a correlation, and its statistics."""
-
-    table: pa.Table
-    """Within each key, rows are ordered by correlation_start and correlation_end."""
-    statistics: CorrelationStatistics
-
-    def explain(self) -> str:
-        """The strategy that ran, the reason, and the measured numbers."""
-        ran = self.statistics
-        memory = ran.buffered_rows, ran.cached_entries
-        return run_text(Choice(ran.strategy, ran.cache), ran.reason, ran.factors, ran.costs, ran.declined, memory)
+if TYPE_CHECKING:
+    from ostinato.correlations.strategies.strategies import Strategy
+    from ostinato.local.correlation_runs import CorrelationResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,71 +94,10 @@ class CorrelationQuery:
         }
 
     def _in_process(self) -> dict[str, CorrelationResult]:
-        live = as_table(self.live, self.settings)
-        same = self.archive is None or self.archive is self.live
-        archive = None if same else as_table(self.archive, self.settings)
-        schema = None if archive is None else archive.schema
-        correlations = {
-            name: LocalCorrelation(text, live.schema, schema, self.settings, self.limits)
-            for name, text in self.texts.items()
-        }
-        shared = _shared_live(list(correlations.values()))
-        return {name: self._answer(self.texts[name], one, live, archive, shared) for name, one in correlations.items()}
+        from ostinato.local.correlation_runs import CorrelationRun  # loads kernels
 
-    def _answer(
-        self,
-        text: str,
-        correlation: LocalCorrelation,
-        live: pa.Table,
-        archive: pa.Table | None,
-        shared: SharedLive | None,
-    ) -> CorrelationResult:
-        with speaking_of(text):
-            correlator = Correlator(correlation.task, self.options, shared, comparator=self.comparator)
-            rows = correlation.live_rows(live)
-            others = None if archive is None else correlation.archive_rows(archive)
-            if self.options.recent_rows is None or shared is not None:
-                done = correlator.run(NEW, rows, others, 0, finished=True)
-            else:
-                reader = TableReader(correlation.task, rows if others is None else others)
-                done = _with_small_buffer(correlator, rows, others, reader)
-            statistics = _statistics(done.state.totals, done.planner_state, declined_strategies(correlation.task))
-            return CorrelationResult(correlation.selected_of(done.results), statistics)
-
-
-def _shared_live(correlations: Sequence[LocalCorrelation]) -> SharedLive | None:
-    """For several correlations with the same live clause, which is matched once; else None."""
-    clauses = [one.plan.correlation.live for one in correlations]
-    return SharedLive() if len(correlations) > 1 and all(clause == clauses[0] for clause in clauses) else None
-
-
-def _with_small_buffer(
-    correlator: Correlator, live: pa.Table, archive: pa.Table | None, reader: ArchiveReader
-) -> Advanced:
-    """Runs in steps, like a stream. If a step wants rows, they are read and the step runs again with them."""
-    workers, step_rows = (correlator.live, correlator.archive), correlator.options.step_rows
-    state, results, done = NEW, [], None
-    for rows in in_steps(workers, StepRows(live, archive, 0, True), step_rows):
-        done = correlator.step(state, rows)
-        if done.wanted.num_rows:
-            done = correlator.step(state, rows, reader.read(done.wanted))
-        state = done.state
-        results.append(done.results)
-    assert done is not None
-    return done._replace(results=pa.concat_tables(results))
-
-
-def _statistics(totals: RunTotals, planner_state: PlannerState, declined: Mapping[str, str]) -> CorrelationStatistics:
-    decision = planner_state.decision
-    return CorrelationStatistics(
-        totals=totals,
-        strategy=decision.choice.strategy,
-        cache=decision.choice.cache,
-        reason=decision.reason,
-        factors=planner_state.factors,
-        costs=decision.costs,
-        declined=declined,
-    )
+        run = CorrelationRun(self.options, self.limits, self.settings, self.comparator)
+        return run.results(self.texts, self.live, self.archive)
 
 
 @only_our_errors()
@@ -216,15 +106,15 @@ def correlate(
     *,
     live: Any,
     archive: Any = None,
-    strategy: StrategyChoice = AS_IT_FITS.strategy,
-    cache: bool = AS_IT_FITS.cache,
+    strategy: StrategyChoice = DEFAULT_OPTIONS.strategy,
+    cache: bool = DEFAULT_OPTIONS.cache,
     recent_rows: int | None = None,
     delay: str | int | None = None,
-    ordered: bool = AS_IT_FITS.ordered,
+    ordered: bool = DEFAULT_OPTIONS.ordered,
     max_partial_matches: int = Limits().max_partial_matches,
     ansi: bool = True,
     timezone: str = "UTC",
-    step_rows: int = AS_IT_FITS.step_rows,
+    step_rows: int = DEFAULT_OPTIONS.step_rows,
 ) -> CorrelationQuery:
     """Joins live matches with archive matches from shortly before each of them (DejaVu, 2011).
 

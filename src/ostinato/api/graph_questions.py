@@ -40,13 +40,13 @@ from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import a_text, shown
 from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
-from ostinato.path_queries.found_table import SCHEMA
 from ostinato.path_queries.graph import Graph
 from ostinato.path_queries.language.path_query import PathExpression, PathQuery
 from ostinato.path_queries.path_options import PathOptions, node_name, path_options, read_proposals
 from ostinato.path_queries.path_search import PathWalk
 from ostinato.path_queries.questions.answering import Answerer, BestPathAnswers
 from ostinato.path_queries.questions.proposing import LearntProposer, Proposer
+from ostinato.path_queries.result_table import SCHEMA
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe
 
 _MOST_WALKS = 1024

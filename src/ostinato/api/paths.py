@@ -33,12 +33,12 @@ from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import Clock
-from ostinato.path_queries.found_table import facts_of, found_table
 from ostinato.path_queries.graph import COLUMNS, Graph, make_graph
 from ostinato.path_queries.language.path_query import PathQuery
-from ostinato.path_queries.path_options import SHEDDING, PathOptions, node_names, path_options, read_path_queries
+from ostinato.path_queries.path_options import PathOptions, node_names, path_options, read_path_queries
 from ostinato.path_queries.path_search import DEFAULT_MAX_HOPS, PathWalk, WalkReport, WalkTerms
 from ostinato.path_queries.path_selection import PathContributions
+from ostinato.path_queries.result_table import facts_of, result_table
 from ostinato.path_queries.similarity import Similarity, TokenOverlap
 from ostinato.pictures.paths_svg import ShownPath, draw_paths, page
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe
@@ -91,7 +91,6 @@ def paths(
     limit: int | None = None,
     latency_bound: Any = None,
     memory_bound: str | int | None = None,
-    shedding: str = "sharp",
     similarity: Similarity | None = None,
     columns: tuple[str, str, str] = COLUMNS,
     node_types: Any = None,
@@ -104,7 +103,7 @@ def paths(
     is walked by joins and gives a DataFrame, without a score, a bound or a limit. `queries` are texts, perhaps
     by name, or `PathQuery` values. Paths are walks; with `simple` no node comes twice. Walks longer than `max_hops`
     aren't followed, which `report.too_long` counts. `limit` keeps the best paths of each start. A bound ("5 ms",
-    "1 MB") keeps the partial paths that are most like the queries, by `shedding`; `report` says what was given up.
+    "1 MB") keeps the partial paths that are most like the queries; `report` says what was given up.
     Without a bound, a walk that needs more than `max_partial_paths` (2 million) raises TOO_MANY_PARTIAL_PATHS.
     With a `deadline` ("10 seconds") a call that takes longer raises DEADLINE_PASSED.
     """
@@ -116,7 +115,6 @@ def paths(
         end=end,
         latency_bound=latency_bound,
         memory_bound=memory_bound,
-        shedding=shedding,
         similarity=similarity,
         clock=clock,
     )
@@ -193,11 +191,11 @@ def walk_paths(walk: PathWalk, starts: Sequence[str], options: PathOptions) -> P
     similarity = options.similarity or _overlap(graph)
     ends = _ends(graph, options.end)
     terms = WalkTerms(options.simple, options.max_hops, ends, options.budget, options.most_partial_paths)
-    found = walk.find(numbers, terms, SHEDDING[options.shedding](similarity))
+    found = walk.find(numbers, terms, options.chooser(similarity))
     scores = PathContributions(walk, similarity).of(found.store, found.path, found.query)
     named = (*starts, *(options.end or ()))
     unknown = [name for name, number in zip(named, graph.numbers(named), strict=True) if number < 0]
-    table = found_table(walk, found, scores, options.limit)
+    table = result_table(walk, found, scores, options.limit)
     return PathsResult(table, found.report, tuple(dict.fromkeys([*unknown, *_unknown(walk)])))
 
 

@@ -29,9 +29,10 @@ from ostinato.expressions.intervals import parse_interval
 from ostinato.kernels.numbers.number_columns import NumberForm
 from ostinato.rows.arrow_tables import spark_dataframe
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS
+from ostinato.summaries.language.query_automaton import query_automaton
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
 from ostinato.summaries.summary_answer import KeptEvent, SummaryAnswer
-from ostinato.summaries.task.summary_rows import SummaryColumns
+from ostinato.summaries.task.summary_input import SummaryColumns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -231,7 +232,7 @@ def summary(
         half_life_events=half_life,
         seed=seed,
     )
-    _check_types(query)
+    query_automaton(query)  # errors in the expression are known before the first event
     columns = SummaryColumns(type, ordered[0], ordered[1:], value, keys, window.counts_units)
     return StreamSummary(query, columns, NumberForm(numbers), buckets)
 
@@ -319,13 +320,6 @@ def _is_number(value: Any) -> bool:
 def _check(holds: bool, message: str) -> None:
     if not holds:
         raise QueryError("INVALID_OPTION", message)
-
-
-def _check_types(query: SummaryQuery) -> None:
-    """Reads the expression: its errors are known before the first event."""
-    from ostinato.summaries.engine.keyed import KeyedSummary
-
-    KeyedSummary(query)
 
 
 __all__ = ["KeptEvent", "StreamSummary", "SummaryAnswer", "summary"]

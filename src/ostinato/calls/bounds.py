@@ -1,4 +1,4 @@
-"""Bounds as the user writes them -> Bounds: times in nanoseconds, sizes in bytes, one entry for each pattern."""
+"""Bounds as the user writes them -> Bounds: times in nanoseconds, sizes in bytes, one latency for each pattern."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ostinato.errors import QueryError
 
 Duration = str | timedelta
 LatencyRequest = Duration | float | Mapping[str, Duration | float]
-"""A time, a share of the latency without a bound, or one of these by the pattern's name."""
+"""A time, a fraction of the latency without a bound, or one of these by the pattern's name."""
 
 _AMOUNT = re.compile(r"\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*([^\W\d_]+)\s*")
 _NANOSECONDS = {
@@ -30,7 +30,7 @@ _NANOSECONDS = {
 _DECIMAL_BYTES = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _BYTES = {**_DECIMAL_BYTES, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 _TOO_MUCH = 2**63
-"""Nanoseconds and bytes are told in reports as 64-bit integers."""
+"""Reports have nanoseconds and bytes as 64-bit integers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Bounds:
 
     @property
     def bounded(self) -> tuple[bool, ...]:
-        """For each pattern whether matches of it may be given up."""
+        """For each pattern whether its matches may be dropped."""
         common = (self.memory_bytes, self.selection_ratio, self.batch_budget_ns)
         if any(bound is not None for bound in common):
             return (True,) * len(self.names)
@@ -104,7 +104,7 @@ def read_bounds(
     batch_budget: Duration | None = None,
     weights: Mapping[str, float] | None = None,
 ) -> Bounds:
-    """Raises INVALID_BOUND for a bound that can't mean anything, INVALID_OPTION for names and weights that can't.
+    """Raises INVALID_BOUND for a bound that has no meaning, INVALID_OPTION for such names and weights.
 
     >>> read_bounds(["q1", "q2"], latency_bound={"q2": "5 ms"}).latency
     (None, LatencyBound(ns=5000000.0, ratio=None))
@@ -192,7 +192,7 @@ def _read_bytes(value: object) -> int:
 
 def _amount(option: str, value: object, units: Mapping[str, int], examples: str) -> float:
     amount = _AMOUNT.fullmatch(value) if isinstance(value, str) else None
-    # There are two letters for micro, and several ways to write "MB"; none means anything else.
+    # There are two letters for micro, and several spellings of "MB", all with one meaning.
     unit = None if amount is None else units.get(unicodedata.normalize("NFKC", amount[2]).lower())
     if amount is None or unit is None:
         raise QueryError(

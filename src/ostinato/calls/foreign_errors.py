@@ -1,4 +1,4 @@
-"""The net under every public call: errors of Arrow, numba and Python's own limits become errors of ours.
+"""Wraps every public call: errors of Arrow, numba and Python's own limits become errors of ours.
 
 Each public entry has one line, `@only_our_errors()`. The original exception stays as `__cause__`. Python's own
 programming errors (KeyError, AttributeError, ...) pass through: they are defects, or come from a caller's own function.
@@ -66,13 +66,13 @@ def _unknown_keyword(
         signature.bind(*arguments, **options)
     except TypeError:
         named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-        known = [name for name, one in signature.parameters.items() if one.kind in named and name != "self"]
-        return next((unknown_option(name, known) for name in options if name not in known), None)
+        keywords = [name for name, one in signature.parameters.items() if one.kind in named and name != "self"]
+        return next((unknown_option(name, keywords) for name in options if name not in keywords), None)
     return None
 
 
 def ours_or_raise(error: Exception) -> OstinatoError:
-    """For tasks of Spark, which carry errors in rows: the error in our words. Raises a programming error as it is."""
+    """For Spark tasks, which carry errors in rows: the error as one of ours. Raises a programming error unchanged."""
     if isinstance(error, OstinatoError):
         return error
     ours = error_of_ours(error)
@@ -82,7 +82,7 @@ def ours_or_raise(error: Exception) -> OstinatoError:
 
 
 def error_of_ours(error: BaseException) -> OstinatoError | None:
-    """The error that says the same in our words; None for one that is ours already, and for programming errors."""
+    """The same error as one of ours; None for one that is ours already, and for programming errors."""
     if isinstance(error, OstinatoError):
         return None
     if isinstance(error, RecursionError):
@@ -122,7 +122,7 @@ def _of_arrow(error: BaseException) -> OstinatoError:
 
 
 def _raised_by(error: BaseException, package: str) -> bool:
-    """Whether the error is a kind of this package's own. Asks by name: the package may not be loaded."""
+    """Whether the package defines the error's class. The check is by name, because the package may not be loaded."""
     return any(kind.__module__.split(".")[0] == package for kind in type(error).__mro__)
 
 

@@ -21,10 +21,10 @@ T = TypeVar("T")
 
 THREAD_NAME = "ostinato-call"
 _LOOK_SECONDS = 0.1
-"""How often a waiting caller looks at the clock and at the call around it. A signal that the system gave to another
-thread is handled then, too."""
+"""A waiting caller checks the clock and the call around it this often. Then it also handles a signal that the system
+gave to another thread."""
 _WIND_DOWN_SECONDS = 0.2
-"""How long a caller waits for work that it stopped. Almost always the work has ended by then."""
+"""The time that a caller waits for work that it stopped. Almost always the work has ended by then."""
 
 
 def interruptible(
@@ -38,10 +38,10 @@ def interruptible(
     limit_ns = None if deadline is None else read_duration("deadline", deadline)
     if limit_ns is None and threading.current_thread() is not threading.main_thread():
         return work()
-    return _Call(work).result(limit_ns, deadline, now_ns)
+    return _CallThread(work).result(limit_ns, deadline, now_ns)
 
 
-class _Call(Generic[T]):
+class _CallThread(Generic[T]):
     """Work in a thread of its own."""
 
     def __init__(self, work: Callable[[], T]) -> None:

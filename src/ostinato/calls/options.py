@@ -1,6 +1,6 @@
-"""The values that callers pass as options -> checked: type and range, in one wording, before anything runs.
+"""Values that callers pass as options -> the same values, with type and range checked before anything runs.
 
-Each check gives the value back, or raises INVALID_OPTION (or the code that the option has of its own).
+Each check returns the value, or raises INVALID_OPTION or the option's own code.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def true_or_false(name: str, value: Any) -> bool:
     raise QueryError("INVALID_OPTION", f"{name} is True or False, not {shown(value)}")
 
 
-def one_of(name: str, value: T, known: Iterable[T]) -> T:
+def one_of(name: str, value: T, allowed: Iterable[T]) -> T:
     """One of a few texts."""
-    choices = tuple(known)
+    choices = tuple(allowed)
     if isinstance(value, str) and value in choices:
         return value
     near = did_you_mean(value, map(str, choices)) if isinstance(value, str) else None
@@ -67,10 +67,10 @@ def a_path(name: str, value: Any) -> str:
     return a_text(name, value, hint="the path of a folder")
 
 
-def known_names(given: Mapping[str, Any], known: Iterable[str]) -> None:
+def known_names(keywords: Mapping[str, Any], allowed: Iterable[str]) -> None:
     """Refuses keywords that aren't options."""
-    options = tuple(known)
-    for name in given:
+    options = tuple(allowed)
+    for name in keywords:
         if name not in options:
             raise unknown_option(name, options)
 

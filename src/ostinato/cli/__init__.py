@@ -1,4 +1,4 @@
-"""The command line: `ostinato demo | run | explain | bench`. Arguments in, text, files and an exit code out."""
+"""The command line `ostinato demo | run | explain | bench`: arguments -> text, files and an exit code."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from ostinato.cli.failures import ExitCode, report_failure
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 done, 1 query, 2 usage, 3 environment, 4 unexpected."""
+    """Runs one command and returns its exit code: 0 done, 1 query, 2 usage, 3 environment, 4 unexpected."""
     try:
         options = parse_arguments(sys.argv[1:] if argv is None else argv)
-    except SystemExit as stop:  # argparse has printed its message, or the help that was asked for
+    except SystemExit as stop:  # argparse has printed its message or the help
         return stop.code if isinstance(stop.code, int) else ExitCode.USAGE
     try:
         return int(options.command(options))
-    except BrokenPipeError:  # `ostinato run ... | head`: the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains once more when it ends
+    except BrokenPipeError:  # `ostinato run ... | head`: the reader has closed the pipe
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # otherwise Python reports the pipe again at exit
         return ExitCode.DONE
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

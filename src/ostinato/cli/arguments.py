@@ -1,4 +1,4 @@
-"""Words of a command line -> the command and its options."""
+"""Arguments of the command line -> the command and its options."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from pathlib import Path
 
 import ostinato
 
-_EXIT_CODES = "exit codes: 0 done, 1 the query or its data, 2 usage, 3 the machine (no Java, no pyspark), 4 unexpected"
+_EXIT_CODES = (
+    "exit codes: 0 done, 1 error in the query or its data, 2 wrong usage, 3 no Java or pyspark, 4 unexpected error"
+)
 
 
 def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
-    """The options, with `command` set to the function that carries them out. Raises SystemExit as argparse does."""
+    """The options; `command` is the function to call with them. Raises SystemExit like argparse."""
     parser = argparse.ArgumentParser(
         prog="ostinato",
         description="SQL MATCH_RECOGNIZE and event-pattern queries for Apache Spark.",
@@ -32,16 +34,20 @@ def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
     parser = commands.add_parser(
         "demo",
-        help="find three patterns in generated data, and write a page that shows them",
-        description="Generate trades and card payments, find three patterns in them with Spark, write an HTML report.",
+        help="find three patterns in generated data and write an HTML report",
+        description="Finds three patterns in generated trades and card payments with Spark. Writes an HTML report.",
     )
     parser.add_argument(
-        "--out", type=Path, default=Path("ostinato-demo"), metavar="DIR", help="folder to write (default: %(default)s)"
+        "--out", type=Path, default=Path("ostinato-demo"), metavar="DIR", help="output folder (default: %(default)s)"
     )
     parser.add_argument(
-        "--rows", type=_at_least(600), default=200_000, metavar="N", help="trades to generate (default: %(default)s)"
+        "--rows",
+        type=_at_least(600),
+        default=200_000,
+        metavar="N",
+        help="number of trades to generate (default: %(default)s)",
     )
-    parser.add_argument("--seed", type=int, default=7, help="another seed, other data (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=7, help="seed of the generated data (default: %(default)s)")
     _add_debug(parser)
     parser.set_defaults(command=run_demo)
 
@@ -52,8 +58,8 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
     parser = commands.add_parser(
         "run",
-        help="run a query over files",
-        description="Run a SQL query that may hold MATCH_RECOGNIZE over Parquet, CSV or JSON files on a local Spark.",
+        help="run a query on files",
+        description="Runs SQL with MATCH_RECOGNIZE on Parquet, CSV or JSON files, with a local Spark.",
         epilog=_EXIT_CODES,
     )
     _add_query(parser)
@@ -68,7 +74,7 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--format",
         choices=("table", "csv", "json"),
         default="table",
-        help="how to print the rows (default: %(default)s); json is one object a line",
+        help="format of the printed rows (default: %(default)s); json prints one object a line",
     )
     parser.add_argument(
         "--limit", type=_at_least(0), metavar="N", help="print at most N rows (default: 20 for a table, else all)"
@@ -83,8 +89,8 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
     parser = commands.add_parser(
         "explain",
-        help="show how a query is understood and run",
-        description="Show a query's pattern, its automaton, and which engine runs it and why. Reads no rows.",
+        help="explain how a query is run",
+        description="Shows the pattern, the automaton and the engine of a query, with reasons. Reads no rows.",
     )
     _add_query(parser)
     _add_input(parser)
@@ -98,18 +104,18 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
     parser = commands.add_parser(
         "bench",
-        help="measure (needs a checkout of the project)",
-        description="Run the project's benchmarks: the same as `python -m benchmarks NAME ...` in a checkout.",
+        help="run benchmarks (needs a checkout of the project)",
+        description="Runs the benchmarks of the project, like `python -m benchmarks NAME ...` in a checkout.",
     )
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="NAME ...", help="passed on to the benchmarks")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="NAME ...", help="arguments of the benchmarks")
     _add_debug(parser)
     parser.set_defaults(command=run_benchmarks)
 
 
 def _add_query(parser: argparse.ArgumentParser) -> None:
     query = parser.add_mutually_exclusive_group(required=True)
-    query.add_argument("query", nargs="?", metavar="q.sql", help="a file that holds the query; - reads it from stdin")
-    query.add_argument("-e", "--execute", metavar="SQL", help="the query itself")
+    query.add_argument("query", nargs="?", metavar="q.sql", help="file with the query; - reads it from stdin")
+    query.add_argument("-e", "--execute", metavar="SQL", help="text of the query")
 
 
 def _add_input(parser: argparse.ArgumentParser) -> None:
@@ -118,7 +124,7 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=PATH",
-        help="a table of the query, by its name: a .parquet, .csv, .tsv or .json file or folder; may be repeated",
+        help="table of the query: a .parquet, .csv, .tsv or .json file or folder; one option for each table",
     )
 
 

@@ -1,4 +1,4 @@
-"""`ostinato demo`: generated data, three questions through Spark, and a page that shows the answers."""
+"""`ostinato demo`: generates data, runs three queries on Spark, and writes a page with their results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    from ostinato.report.page import Answer
+    from ostinato.report.page import StoryAnswer
     from ostinato.report.sample_events import Payments
     from ostinato.report.stories import Story
 
@@ -36,7 +36,7 @@ _WORTH_SAYING_SECONDS = 3
 
 
 def run_demo(options: argparse.Namespace) -> int:
-    """Everything from the seed to the page; about half a minute, most of it Spark's own start."""
+    """Runs the whole demo. It takes about half a minute, most of it for the start of Spark."""
     from ostinato.report.page import Setting, report_page
     from ostinato.report.sample_events import make_payments, make_trades
     from ostinato.report.stories import STORIES
@@ -63,7 +63,7 @@ def run_demo(options: argparse.Namespace) -> int:
 
 
 def own_command() -> str:
-    """How this command is called again: by name, or by its path where the environment isn't on PATH."""
+    """The command to call `ostinato` again: its name, or its path if the environment isn't on PATH."""
     script = Path(sys.executable).with_name("ostinato")
     if shutil.which("ostinato") is not None or not script.exists():
         return "ostinato"
@@ -72,7 +72,7 @@ def own_command() -> str:
 
 
 def next_steps(folder: Path) -> list[str]:
-    """Commands that carry on from the demo's files."""
+    """Commands that use the files of the demo."""
     query, trades = shlex.quote(str(folder / "v_shapes.sql")), shlex.quote(f"trades={folder / 'trades.parquet'}")
     command = own_command()
     return [
@@ -102,21 +102,21 @@ def _start_spark(
 ) -> SparkSession:
     began = time.monotonic()
     with ThreadPoolExecutor(1) as beside:
-        # The first run on a machine compiles the matcher: here, while the JVM starts, and not in every worker.
+        # The first run on a machine compiles the matcher. It happens here while the JVM starts, not in every worker.
         compiling = beside.submit(_compile_matcher, stories, tables)
         with progress("starting Spark"):
             from ostinato.spark.session.session import local_session
 
             settings: dict[str, Any] = {"spark.sql.session.timeZone": "UTC"}
             spark = local_session("ostinato demo", **settings)
-        with progress("warming Spark up"):  # its first job loads most of its code; the questions shouldn't pay for it
+        with progress("warming Spark up"):  # the first job loads most of its code, and shouldn't count as query time
             trades = spark.read.parquet(str((folder / "trades.parquet").absolute()))
             trades.groupBy("symbol").count().orderBy("symbol").mapInArrow(_same, "symbol string, count long").toArrow()
         print(f"  spark    {spark.version}, local, started and warm in {time.monotonic() - began:.1f} s")
         with progress("compiling the matcher, once on this machine"):
             seconds = compiling.result()
     if seconds > _WORTH_SAYING_SECONDS:
-        print(f"  matcher  compiled in {seconds:.1f} s, kept for the next time")
+        print(f"  matcher  compiled in {seconds:.1f} s, cached for later runs")
     return spark
 
 
@@ -125,7 +125,7 @@ def _same(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _compile_matcher(stories: tuple[Story, ...], tables: dict[str, pa.Table]) -> float:
-    """Ask the questions of a few rows in this process, so that the compiled matcher lies in the cache on disk."""
+    """Runs the queries on a few rows in this process, so that the cache on disk has the compiled matcher."""
     from ostinato.clause.language.clause_parser import parse_clause
     from ostinato.local.local_clause import match_table
 
@@ -136,9 +136,9 @@ def _compile_matcher(stories: tuple[Story, ...], tables: dict[str, pa.Table]) ->
     return time.monotonic() - began
 
 
-def _answer(story: Story, folder: Path, spark: SparkSession, payments: Payments, progress: Progress) -> Answer:
-    """Ask one question through Spark and print it with the first rows of its answer."""
-    from ostinato.report.page import Answer
+def _answer(story: Story, folder: Path, spark: SparkSession, payments: Payments, progress: Progress) -> StoryAnswer:
+    """Runs one query on Spark, and prints it with the first rows of its result."""
+    from ostinato.report.page import StoryAnswer
     from ostinato.spark.statements.statement import sql
 
     print(bold(story.title))
@@ -153,19 +153,19 @@ def _answer(story: Story, folder: Path, spark: SparkSession, payments: Payments,
     rows = [tuple(row.values()) for row in matches.slice(0, _ROWS_SHOWN).to_pylist()]
     print(text_table(matches.column_names, rows, width=_terminal_width(), left_out=matches.num_rows - len(rows)))
     print(f"\n{bold(f'{matches.num_rows:,} matches')} in {seconds:.1f} s. {remark}".rstrip() + "\n\n")
-    return Answer(story, matches, seconds, remark)
+    return StoryAnswer(story, matches, seconds, remark)
 
 
 def _remark(matches: pa.Table, payments: Payments) -> str:
-    """Whether the query found what the generator hid."""
+    """Whether the query found the frauds that the generator hid."""
     found = set(zip(matches.column("card").to_pylist(), matches.column("ended").to_pylist(), strict=True))
     hidden = len(payments.planted)
-    seen = len(payments.planted & found)
-    others = len(found) - seen
-    words = f"{hidden} frauds were hidden in the data; " + (
-        "all were found" if seen == hidden else f"{seen} were found"
+    detected = len(payments.planted & found)
+    others = len(found) - detected
+    words = f"{hidden} frauds were hidden in the data. " + (
+        "The query found all of them" if detected == hidden else f"The query found {detected} of them"
     )
-    return words + (f", and {others} more that look like it." if others else ", and nothing else.")
+    return words + (f", and {others} other matches." if others else ", and nothing else.")
 
 
 def _terminal_width() -> int:
@@ -173,7 +173,7 @@ def _terminal_width() -> int:
 
 
 def _say_goodbye(page: Path, folder: Path, seconds: float) -> None:
-    print(bold("The report, with the matches drawn on the price line:"))
+    print(bold("Report with charts of the matches:"))
     print(f"    {accent(page.absolute().as_uri())}\n")
     print(bold("What to try next:"))
     for step in next_steps(folder):

@@ -1,4 +1,4 @@
-"""`ostinato explain`: a query -> how it is understood and run, as text and as a picture. Starts no Spark."""
+"""`ostinato explain`: a query -> its explanation, as text and as a picture. Doesn't start Spark."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ostinato.cli.failures import UsageFault
-from ostinato.cli.files import Input, parse_inputs
+from ostinato.cli.files import InputFile, parse_inputs
 from ostinato.cli.queries import query_text
 
 if TYPE_CHECKING:
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def explain_query(options: argparse.Namespace) -> int:
-    """Print the explanation; with --svg, also draw it."""
+    """Prints the explanation; with --svg, also draws the automaton."""
     from ostinato.explanation import explain
 
     query = query_text(options)
     inputs = parse_inputs(options.input)
-    explanation = explain(query, {given.name: input_schema(given) for given in inputs} or None)
+    explanation = explain(query, {table.name: input_schema(table) for table in inputs} or None)
     print(explanation.text)
     if options.svg is not None:
         if not options.svg.absolute().parent.is_dir():
@@ -30,19 +30,19 @@ def explain_query(options: argparse.Namespace) -> int:
     return 0
 
 
-def input_schema(given: Input) -> pa.Schema:
+def input_schema(table: InputFile) -> pa.Schema:
     """Column names and types of a file or folder, read without Spark."""
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.dataset
 
-    if given.format == "tsv":
+    if table.format == "tsv":
         form = pyarrow.dataset.CsvFileFormat(parse_options=pyarrow.csv.ParseOptions(delimiter="\t"))
     else:
-        form = given.format
+        form = table.format
     try:
-        return pyarrow.dataset.dataset(given.path, format=form).schema
+        return pyarrow.dataset.dataset(table.path, format=form).schema
     except (pa.ArrowInvalid, OSError) as error:
         raise UsageFault(
-            "INPUT_UNREADABLE", f"can't read {given.path} as {given.format}: {str(error).splitlines()[0]}"
+            "INPUT_UNREADABLE", f"can't read {table.path} as {table.format}: {str(error).splitlines()[0]}"
         ) from None

@@ -1,4 +1,4 @@
-"""Whatever was raised -> a message without a stack trace, and an exit code."""
+"""An exception -> a message without a stack trace, and an exit code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _JAVA_CLASS = re.compile(r"^: (?:[a-z]\w*\.)+[A-Z]\w*: ")
 
 
 class ExitCode(IntEnum):
-    """What scripts may rely on."""
+    """Exit codes that scripts can rely on."""
 
     DONE = 0
     QUERY = 1
@@ -26,22 +26,22 @@ class ExitCode(IntEnum):
 
 
 class UsageFault(OstinatoError):
-    """The command line asks for something that isn't there: a file, a format, an input's name."""
+    """The command line is wrong: a file doesn't exist, a format is unknown, an input has no name."""
 
 
 def report_failure(error: Exception, *, debug: bool) -> ExitCode:
-    """Say on stderr what went wrong; with `debug`, also where."""
+    """Prints the error on stderr; with `debug`, also the stack trace."""
     if debug:
         traceback.print_exception(error)
     code, message = described(error)
     print(message, file=sys.stderr)
     if code == ExitCode.UNEXPECTED and not debug:
-        print("hint: this looks like a defect of ostinato; run again with --debug to see where", file=sys.stderr)
+        print("hint: this is probably a bug in ostinato; run again with --debug for a stack trace", file=sys.stderr)
     return code
 
 
 def described(error: BaseException) -> tuple[ExitCode, str]:
-    """The exit code and the words for an error.
+    """The exit code and the message for an error.
 
     >>> described(ValueError("no"))
     (<ExitCode.UNEXPECTED: 4>, 'UNEXPECTED: ValueError: no')
@@ -66,18 +66,18 @@ def _code_of(error: OstinatoError) -> ExitCode:
 
 
 def _code_of_spark(error: BaseException) -> ExitCode:
-    # The JVM that dies while it starts is the machine's matter; everything else Spark says is about query or data.
+    # A JVM that dies at its start is a fault of the environment. All other errors of Spark concern query or data.
     condition = getattr(error, "getCondition", lambda: None)()
     return ExitCode.ENVIRONMENT if condition == "JAVA_GATEWAY_EXITED" else ExitCode.QUERY
 
 
 def is_of_spark(error: BaseException) -> bool:
-    """Whether Spark raised it; told by name, because pyspark may not be installed."""
+    """Whether Spark raised the error. Goes by module names, because pyspark may not be installed."""
     return type(error).__module__.split(".")[0] in ("pyspark", "py4j")
 
 
 def spark_message(text: str) -> str:
-    """Spark's own words without its plans, traces and class names.
+    """The message of Spark without plans, traces and class names.
 
     >>> spark_message("[TABLE_MISSING] No table t; line 1 pos 14;\\n'Project [*]\\n+- 'UnresolvedRelation [t]\\n")
     '[TABLE_MISSING] No table t; line 1 pos 14'
@@ -86,11 +86,11 @@ def spark_message(text: str) -> str:
     ... )
     'No file.'
     """
-    kept: list[str] = []
+    lines: list[str] = []
     for line in text.strip().splitlines():
         if line.startswith(("'", "+-", "\tat ", "JVM stacktrace", "Driver stacktrace", "Traceback ", "Caused by:")):
             break
         if not line.startswith("An error occurred while calling "):
-            kept.append(_JAVA_CLASS.sub("", line.rstrip()))
-    words = "\n".join(kept[:_MOST_LINES]).rstrip().rstrip(";")
+            lines.append(_JAVA_CLASS.sub("", line.rstrip()))
+    words = "\n".join(lines[:_MOST_LINES]).rstrip().rstrip(";")
     return words or "Spark gave no message"

@@ -1,4 +1,4 @@
-"""Names and paths on the command line -> DataFrames; a DataFrame -> one file. The ending of a path says its format."""
+"""Names and paths of the command line -> DataFrames; a DataFrame -> one file. The suffix of a path is its format."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ _COMPRESSED = (".gz", ".bz2", ".zst")
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
-    """A table of the query and where it lies."""
+class InputFile:
+    """A table of the query, and the file or folder that contains it."""
 
     name: str
     path: str
     format: Format
 
 
-def parse_inputs(words: Iterable[str]) -> list[Input]:
-    """`NAME=PATH` words as inputs. Raises UsageFault for a word that isn't one, and for files that aren't there."""
-    inputs: list[Input] = []
+def parse_inputs(words: Iterable[str]) -> list[InputFile]:
+    """Inputs from arguments `NAME=PATH`. Raises UsageFault for other arguments and for missing files."""
+    inputs: list[InputFile] = []
     for word in words:
         name, separator, path = word.partition("=")
         if not separator or not path or not re.fullmatch(r"[A-Za-z_]\w*", name):
@@ -54,12 +54,12 @@ def parse_inputs(words: Iterable[str]) -> list[Input]:
         kind = format_of(path)
         if "://" not in path and not has_magic(path) and not Path(path).exists():
             raise UsageFault("INPUT_MISSING", f"there is no file or folder {path} (for table {name})")
-        inputs.append(Input(name, path, kind))
+        inputs.append(InputFile(name, path, kind))
     return inputs
 
 
 def format_of(path: str) -> Format:
-    """The format that the ending of a path tells.
+    """The format by the suffix of a path.
 
     >>> format_of("trades.parquet"), format_of("2024/*.csv.gz"), format_of("log.jsonl")
     ('parquet', 'csv', 'json')
@@ -70,40 +70,40 @@ def format_of(path: str) -> Format:
     kind = _ENDINGS.get(suffixes[-1]) if suffixes else None
     if kind is None:
         raise UsageFault(
-            "UNKNOWN_FORMAT", f"the ending of {path} tells no format", hint="known endings: " + ", ".join(_ENDINGS)
+            "UNKNOWN_FORMAT", f"the suffix of {path} is no known format", hint="known suffixes: " + ", ".join(_ENDINGS)
         )
     return kind
 
 
-def read_input(spark: SparkSession, given: Input) -> DataFrame:
+def read_input(spark: SparkSession, table: InputFile) -> DataFrame:
     """The table as a DataFrame. CSV files have a header line, and their types are inferred."""
     try:
-        return _frame_of(spark, given)
+        return _frame_of(spark, table)
     except Exception as error:
         if not is_of_spark(error):
             raise
         words = spark_message(str(error))
-        raise UsageFault("INPUT_UNREADABLE", f"can't read {given.path} as {given.format}: {words}") from error
+        raise UsageFault("INPUT_UNREADABLE", f"can't read {table.path} as {table.format}: {words}") from error
 
 
-def _frame_of(spark: SparkSession, given: Input) -> DataFrame:
-    path = given.path if "://" in given.path else str(Path(given.path).absolute())
-    if given.format == "parquet":
+def _frame_of(spark: SparkSession, table: InputFile) -> DataFrame:
+    path = table.path if "://" in table.path else str(Path(table.path).absolute())
+    if table.format == "parquet":
         return spark.read.parquet(path)
-    if given.format == "json":
+    if table.format == "json":
         return spark.read.json(path)
-    return spark.read.csv(path, header=True, inferSchema=True, sep="\t" if given.format == "tsv" else ",")
+    return spark.read.csv(path, header=True, inferSchema=True, sep="\t" if table.format == "tsv" else ",")
 
 
 def check_output(path: Path) -> Format:
-    """The format to write. Raises UsageFault before any work is done for nothing."""
+    """The format of the output. Raises UsageFault before any work starts."""
     kind = format_of(str(path))
     if path.suffix.lower() in _COMPRESSED:
         raise UsageFault(
-            "UNKNOWN_FORMAT", f"can't write a compressed file {path}", hint="Parquet is compressed by itself"
+            "UNKNOWN_FORMAT", f"can't write a compressed file {path}", hint="Parquet files are always compressed"
         )
     if path.is_dir():
-        raise UsageFault("OUTPUT_IS_FOLDER", f"{path} is a folder, and one file is to be written there")
+        raise UsageFault("OUTPUT_IS_FOLDER", f"{path} is a folder; --output needs a file")
     if not path.absolute().parent.is_dir():
         raise UsageFault(
             "OUTPUT_FOLDER_MISSING", f"there is no folder {path.absolute().parent} to write {path.name} into"
@@ -112,28 +112,28 @@ def check_output(path: Path) -> Format:
 
 
 def write_output(frame: DataFrame, path: Path, kind: Format) -> None:
-    """Write all rows to one file, in the order of the result, whatever their number.
+    """Writes all rows to one file, in the order of the result.
 
-    Spark writes its parts in parallel into a folder beside the file; they are joined piece by piece, so that neither
-    this process nor a single task has to hold the result.
+    Spark writes part files in parallel into a folder beside the file. This process then joins them piece by piece, so
+    no process needs memory for the whole result.
     """
     folder = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.absolute().parent))
     try:
         parts_folder = folder / "parts"
-        _write_parts(frame, parts_folder, kind)
-        parts = sorted(part for part in parts_folder.iterdir() if part.name.startswith("part-"))
-        whole = folder / "whole"
+        _write_part_files(frame, parts_folder, kind)
+        part_files = sorted(file for file in parts_folder.iterdir() if file.name.startswith("part-"))
+        joined = folder / "joined"
         if kind == "parquet":
-            _join_parquet(parts, whole)
+            _join_parquet(part_files, joined)
         else:
             header = _header(frame.columns, "\t" if kind == "tsv" else ",") if kind != "json" else None
-            _join_text(parts, whole, header)
-        whole.replace(path)  # in one step: a reader sees the old file or the new one
+            _join_text(part_files, joined, header)
+        joined.replace(path)  # atomic: a reader sees the old file or the new one
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _write_parts(frame: DataFrame, folder: Path, kind: Format) -> None:
+def _write_part_files(frame: DataFrame, folder: Path, kind: Format) -> None:
     target = str(folder.absolute())
     if kind == "parquet":
         frame.write.parquet(target)
@@ -143,22 +143,22 @@ def _write_parts(frame: DataFrame, folder: Path, kind: Format) -> None:
         frame.write.csv(target, header=False, sep="\t" if kind == "tsv" else ",", quote='"', escape='"')
 
 
-def _join_parquet(parts: list[Path], whole: Path) -> None:
+def _join_parquet(part_files: list[Path], joined: Path) -> None:
     import pyarrow.parquet as pq
 
-    with pq.ParquetWriter(whole, pq.read_schema(parts[0])) as writer:
-        for part in parts:
-            file = pq.ParquetFile(part)
+    with pq.ParquetWriter(joined, pq.read_schema(part_files[0])) as writer:
+        for part_file in part_files:
+            file = pq.ParquetFile(part_file)
             for group in range(file.num_row_groups):
                 writer.write_table(file.read_row_group(group))
 
 
-def _join_text(parts: list[Path], whole: Path, header: str | None) -> None:
-    with whole.open("wb") as target:
+def _join_text(part_files: list[Path], joined: Path, header: str | None) -> None:
+    with joined.open("wb") as target:
         if header is not None:
             target.write(header.encode())
-        for part in parts:
-            with part.open("rb") as source:
+        for part_file in part_files:
+            with part_file.open("rb") as source:
                 shutil.copyfileobj(source, target)
 
 

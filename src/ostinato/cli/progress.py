@@ -1,4 +1,4 @@
-"""A phase that takes time -> one line on the terminal that says which, and for how long. Silent where nobody looks."""
+"""A phase of work -> one line on the terminal with its name and duration. Prints nothing without a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ERASE = "\r\x1b[2K"
 
 
 class Progress:
-    """`with progress("starting Spark"): ...` draws until the block ends. Draws nothing unless `write` is given."""
+    """`with progress("starting Spark"): ...` draws until the block ends. Without `write` it draws nothing."""
 
     def __init__(self, write: Callable[[str], object] | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._write = write
@@ -45,10 +45,10 @@ class Progress:
 
 
 def progress_on_stderr() -> Progress:
-    """Progress on a terminal, silence elsewhere."""
+    """Progress on a terminal; nothing elsewhere."""
     if not sys.stderr.isatty():
         return Progress(None)
-    # A copy: while Spark starts, the descriptor itself leads through the filter of Java's warnings.
+    # A copy: while Spark starts, the descriptor itself is redirected through the filter of Java's warnings.
     terminal = os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8", errors="replace")
 
     def write(words: str) -> None:

@@ -1,4 +1,4 @@
-"""Where the query's text comes from: a file, stdin, or the command line itself."""
+"""Options -> the text of the query, from a file, stdin or the command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ostinato.cli.failures import UsageFault
 
 
 def query_text(options: argparse.Namespace) -> str:
-    """The text, without the semicolon that ends it in files."""
+    """The text, without a semicolon at its end."""
     if options.execute is not None:
         text = str(options.execute)
     elif options.query == "-":
@@ -27,7 +27,7 @@ def _file_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        hint = "a query on the command line goes behind -e" if " " in str(path) else None
+        hint = "use -e for a query on the command line" if " " in str(path) else None
         raise UsageFault("QUERY_MISSING", f"there is no file {path}", hint=hint) from None
     except (OSError, UnicodeDecodeError) as error:
         reason = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from ostinato.cli.files import Format, Input, check_output, parse_inputs, read_input, write_output
+from ostinato.cli.files import Format, InputFile, check_output, parse_inputs, read_input, write_output
 from ostinato.cli.progress import progress_on_stderr
 from ostinato.cli.queries import query_text
 from ostinato.cli.stream import run_stream
@@ -26,7 +26,7 @@ _WIDTH_OF_A_FILE = 200
 
 
 def run_query(options: argparse.Namespace) -> int:
-    """Run the query, print or write its rows."""
+    """Runs the query, and prints or writes its rows."""
     if options.stream:
         return run_stream(options)
     query = query_text(options)
@@ -37,22 +37,22 @@ def run_query(options: argparse.Namespace) -> int:
         from ostinato.spark.session.quiet import without_error_log
         from ostinato.spark.session.session import local_session
 
-        # pyarrow, which joins the parts of the output, reads Spark's older form of timestamps as nanoseconds.
+        # pyarrow joins the output files, and would read the default timestamps of Spark as nanoseconds.
         settings: dict[str, Any] = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
         spark = local_session("ostinato run", **settings)
-    with without_error_log():  # what fails is told in one line
+    with without_error_log():  # an error is printed in one line
         return _run(spark, query, inputs, output, options)
 
 
 def _run(
-    spark: SparkSession, query: str, inputs: Sequence[Input], output: Format | None, options: argparse.Namespace
+    spark: SparkSession, query: str, inputs: Sequence[InputFile], output: Format | None, options: argparse.Namespace
 ) -> int:
     from ostinato.spark.statements.statement import sql
 
     progress = progress_on_stderr()
     with progress("reading"):
-        for given in inputs:  # views, because a table may have the name of one of the call's own arguments
-            read_input(spark, given).createOrReplaceTempView(given.name)
+        for table in inputs:  # views, because a table may have the name of one of the call's own arguments
+            read_input(spark, table).createOrReplaceTempView(table.name)
     with progress("planning"):
         frame = sql(query, spark=spark)
     if output is not None:
@@ -67,7 +67,7 @@ def _run(
             text = table_of(frame, limit)
         print(text)
     else:
-        with progress("running"):  # until the first row is there; then the rows show the progress
+        with progress("running"):  # until the first row arrives; then the rows show the progress
             rows = frame.toLocalIterator()
             first = list(islice(rows, 1))
         print_rows(frame.columns, islice(chain(first, rows), options.limit), options.format)
@@ -75,19 +75,19 @@ def _run(
 
 
 def table_of(frame: DataFrame, limit: int) -> str:
-    """The first rows as text, and how many more there are."""
+    """The first rows as text, and the number of the others."""
     width = shutil.get_terminal_size((_WIDTH_OF_A_FILE, 24)).columns if sys.stdout.isatty() else _WIDTH_OF_A_FILE
-    kept = frame.persist()  # counted and shown, but computed once
+    persisted = frame.persist()  # computed once, for counting and for printing
     try:
-        count = kept.count()
-        rows = kept.limit(limit).collect()
+        count = persisted.count()
+        rows = persisted.limit(limit).collect()
     finally:
-        kept.unpersist()
+        persisted.unpersist()
     return text_table(frame.columns, [tuple(row) for row in rows], width=width, left_out=count - len(rows))
 
 
 def print_rows(names: list[str], rows: Iterator[Any], form: str) -> None:
-    """All rows to stdout as CSV with a header, or as one JSON object a line."""
+    """Prints all rows as CSV with a header, or as one JSON object a line."""
     if form == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(names)

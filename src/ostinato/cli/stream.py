@@ -1,4 +1,4 @@
-"""`ostinato run --stream`: a query over folders that files keep coming into -> a folder of Parquet files."""
+"""`ostinato run --stream`: a query on folders that receive new files -> a folder of Parquet files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.language.statement_spans import read_statement
 from ostinato.cli.failures import UsageFault
-from ostinato.cli.files import Input, format_of, read_input
+from ostinato.cli.files import InputFile, format_of, read_input
 from ostinato.cli.progress import progress_on_stderr
 from ostinato.cli.queries import query_text
 
@@ -33,27 +33,27 @@ _ERASE = "\r\x1b[2K"
 
 
 def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `run` that only a stream has."""
+    """Adds the options of `run` for streams."""
     group = parser.add_argument_group("streams")
-    group.add_argument("--stream", action="store_true", help="go on reading what comes into the input folders")
-    group.add_argument("--checkpoint", type=Path, metavar="DIR", help="where the stream keeps its state (needed)")
+    group.add_argument("--stream", action="store_true", help="keep reading new files in the input folders")
+    group.add_argument("--checkpoint", type=Path, metavar="DIR", help="folder for the state of the stream (required)")
     group.add_argument(
         "--delay",
         default=DEFAULT_DELAY,
         metavar="INTERVAL",
-        help="how much later than its successors a row may come (default: %(default)s)",
+        help="how late a row may arrive (watermark delay, default: %(default)s)",
     )
-    group.add_argument("--once", action="store_true", help="end when all files that are there have been read")
-    group.add_argument("--metrics", type=Path, metavar="FILE", help="write counts for Prometheus into a file")
+    group.add_argument("--once", action="store_true", help="stop after reading the files that exist at the start")
+    group.add_argument("--metrics", type=Path, metavar="FILE", help="write counters for Prometheus to a file")
 
 
 def run_stream(options: argparse.Namespace) -> int:
-    """Run until everything is read (`--once`), or until Ctrl-C, which lets the present batch end."""
+    """Runs until all files are read (`--once`), or until Ctrl-C. Ctrl-C stops after the current batch."""
     text = query_text(options)
     if options.checkpoint is None or options.output is None:
         raise UsageFault(
             "STREAM_NEEDS_FOLDERS",
-            "a stream keeps its state in one folder and writes its rows into another",
+            "a stream needs a folder for its state and another for its rows",
             hint="--stream --checkpoint DIR --output DIR",
         )
     inputs = [stream_input(word) for word in options.input]
@@ -82,46 +82,46 @@ def run_stream(options: argparse.Namespace) -> int:
     return 0
 
 
-def stream_input(word: str) -> Input:
-    """`NAME=FOLDER` as an input; the first file in the folder says the format, unless its own ending does."""
+def stream_input(word: str) -> InputFile:
+    """An input from `NAME=FOLDER`. The format is the suffix of the folder, or else that of its first file."""
     name, separator, path = word.partition("=")
     if not separator or not name.isidentifier() or has_magic(path) or not Path(path).is_dir():
         raise UsageFault(
             "INVALID_INPUT", f"--input {word} is not of the form NAME=FOLDER", hint="--stream reads folders of files"
         )
     if Path(path).suffix:
-        return Input(name, path, format_of(path))
+        return InputFile(name, path, format_of(path))
     files = sorted(file.name for file in Path(path).iterdir() if file.is_file() and file.name[0] not in "._")
     if not files:
         raise UsageFault(
             "INPUT_MISSING",
             f"there is no file in {path} yet (for table {name})",
-            hint="the first file tells the columns",
+            hint="the stream reads the columns from the first file",
         )
-    return Input(name, path, format_of(files[0]))
+    return InputFile(name, path, format_of(files[0]))
 
 
-def _answer(spark: SparkSession, text: str, inputs: list[Input], delay: str) -> DataFrame:
+def _answer(spark: SparkSession, text: str, inputs: list[InputFile], delay: str) -> DataFrame:
     from ostinato.spark.statements.statement import sql
 
     columns = event_time_columns(text)
-    for given in inputs:
-        schema = read_input(spark, given).schema
+    for table in inputs:
+        schema = read_input(spark, table).schema
         reader = spark.readStream.schema(schema)
-        kind = "csv" if given.format == "tsv" else given.format
+        kind = "csv" if table.format == "tsv" else table.format
         if kind == "csv":
-            reader = reader.option("header", True).option("sep", "\t" if given.format == "tsv" else ",")
-        df = reader.format(kind).load(str(Path(given.path).absolute()))
+            reader = reader.option("header", True).option("sep", "\t" if table.format == "tsv" else ",")
+        df = reader.format(kind).load(str(Path(table.path).absolute()))
         for name in df.columns:
             if name.lower() in columns:
                 df = df.withWatermark(name, delay)
                 break
-        df.createOrReplaceTempView(given.name)
+        df.createOrReplaceTempView(table.name)
     return sql(text, spark=spark)
 
 
 def event_time_columns(text: str) -> set[str]:
-    """The first ORDER BY column of each clause, in small letters: on a stream that is the event time.
+    """The first ORDER BY column of each clause in lower case. On a stream it is the event time.
 
     >>> event_time_columns("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY Ts, id MEASURES id AS i PATTERN (A))")
     {'ts'}
@@ -135,14 +135,14 @@ def event_time_columns(text: str) -> set[str]:
 
 
 def _follow(query: StreamingQuery) -> None:
-    """Shows progress until the query ends, by itself or after Ctrl-C."""
+    """Shows progress until the query ends or Ctrl-C stops it."""
     from ostinato.spark.streams.stream_metrics import QueryMetrics
 
     counted = QueryMetrics(str(query.id))
     with _live_line() as show, _interrupts() as interrupted:
         is_over = False
         while not is_over:
-            is_over = bool(query.awaitTermination(_LOOK_EVERY_SECONDS))  # raises what ended the query
+            is_over = bool(query.awaitTermination(_LOOK_EVERY_SECONDS))  # raises the error that ended the query
             new = [batch for batch in query.recentProgress if batch.batchId > counted.last_batch]
             for batch in new:
                 counted.take(batch)
@@ -153,7 +153,7 @@ def _follow(query: StreamingQuery) -> None:
 
 
 def progress_line(counted: QueryMetrics) -> str:
-    """All that was counted so far, in one line."""
+    """The counters so far, in one line."""
     if not counted.of_query["batches_total"]:
         return "waiting for the first batch"
     rows, matches, late = (
@@ -167,7 +167,7 @@ def progress_line(counted: QueryMetrics) -> str:
 
 @contextmanager
 def _live_line() -> Iterator[Callable[[str], None]]:
-    """On a terminal a line that is written over; nothing elsewhere."""
+    """On a terminal, one line that is overwritten; nothing elsewhere."""
     if not sys.stderr.isatty():
         yield lambda words: None
         return
@@ -183,13 +183,13 @@ def _live_line() -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def _interrupts() -> Iterator[threading.Event]:
-    """Ctrl-C sets the event; a second one ends the process as usual. Without this, PySpark would cancel the batch."""
+    """Ctrl-C sets the event. A second Ctrl-C ends the process. Otherwise PySpark would cancel the batch at once."""
     event = threading.Event()
 
     def on_signal(number: int, frame: Any) -> None:
         event.set()
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        os.write(2, b"\nstopping when this batch is done; Ctrl-C again stops at once\n")
+        os.write(2, b"\nstopping after this batch; press Ctrl-C again to stop at once\n")
 
     if threading.current_thread() is not threading.main_thread():
         yield event

@@ -1,4 +1,4 @@
-"""Words with a little weight on a terminal that can show it, plain elsewhere."""
+"""Text -> bold, faint or coloured text on a terminal; plain text elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows -> a table of text that fits the terminal: aligned, cut where it must be, nothing invisible in it."""
+"""Rows -> a text table that fits the terminal: columns aligned, long values cut, control characters escaped."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def text_table(names: Sequence[str], rows: Sequence[Sequence[Any]], *, width: in
 
 
 def cell_text(value: Any) -> str:
-    """One value as people read it.
+    """The text of one value.
 
     >>> cell_text(datetime(2025, 1, 6, 9, 30)), cell_text(0.1 + 0.2), cell_text([1, None]), cell_text("a\\nb")
     ('2025-01-06 09:30:00', '0.3', '[1, NULL]', 'a\\\\nb')
@@ -71,16 +71,16 @@ def cell_text(value: Any) -> str:
 
 
 def display_width(text: str) -> int:
-    """Columns that a terminal needs: two for wide characters, none for combining ones."""
+    """The columns that the text takes on a terminal: two for a wide character, none for a combining one."""
     if text.isascii():
         return len(text)
     return sum(_char_width(char) for char in text)
 
 
 def fitted(natural: Sequence[int], width: int) -> list[int]:
-    """Widths for which a line has at most `width` characters, while each column stays readable.
+    """Column widths for lines of at most `width` characters, with readable columns.
 
-    Long columns give first: a few characters more or less of a long text don't matter, those of a timestamp do.
+    Long columns are cut first: a long text can lose a few characters, a timestamp can't.
 
     >>> fitted([10, 40, 30], 64), fitted([19, 19, 100], 60)
     ([10, 25, 25], [19, 19, 18])
@@ -125,7 +125,7 @@ def _char_width(char: str) -> int:
 
 
 def _visible(text: str) -> str:
-    """Line ends and control characters as escapes: data must not move the cursor."""
+    """The text with line ends and control characters escaped, because data must not move the cursor."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from ostinato.calls.options import known_names, one_of, true_or_false, whole_number
 from ostinato.clause.plan.typed_plan import DEFAULT_MAX_PARTIAL_MATCHES, MOST_PARTIAL_MATCHES
+from ostinato.event_queries.enumeration.match_limits import DEFAULT_MAX_MATCHES, MatchLimits
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS
 
-if TYPE_CHECKING:
-    pass
-
 Numbers = Literal["decimal", "text", "log10"]
-
-
 Sharing = Literal["dynamic", "always", "never"]
-
-
-DEFAULT_MAX_MATCHES = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +40,10 @@ class EventOptions:
         whole_number("max_matches", self.max_matches, most=MOST_PARTIAL_MATCHES)
         whole_number("max_partial_matches", self.max_partial_matches, most=MOST_PARTIAL_MATCHES)
         whole_number("buckets", self.buckets, most=MOST_BUCKETS)
+
+    def limits(self, limit: int | None = None) -> MatchLimits:
+        """The limits of a search, with the query's LIMIT."""
+        return MatchLimits(limit, self.max_matches, self.max_partial_matches)
 
 
 def changed_options(options: EventOptions, changes: Mapping[str, Any], *, also: Sequence[str] = ()) -> EventOptions:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from ostinato.errors import speaking_of
+from ostinato.errors import errors_quoting
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.language.event_binding import TypeArgument, bind_event_query
 from ostinato.event_queries.language.event_query import BoundEventQuery, EventQuery, GroupColumn
 from ostinato.expressions.types import Settings
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +26,21 @@ class EventRequest:
 
 def bound_queries(queries: Sequence[EventRequest], columns: Sequence[str], settings: Settings) -> list[BoundEventQuery]:
     """The queries, bound to the columns of one input."""
-    found = []
-    for asked in queries:
-        with speaking_of(asked.query.text):
-            found.append(
-                bind_event_query(
-                    asked.query, columns, case_sensitive=settings.case_sensitive, type=asked.type, time=asked.time
-                )
+    bounds = []
+    for request in queries:
+        query, case_sensitive = request.query, settings.case_sensitive
+        with errors_quoting(query.text):
+            bounds.append(
+                bind_event_query(query, columns, case_sensitive=case_sensitive, type=request.type, time=request.time)
             )
-    return found
+    return bounds
 
 
 def with_groups(bounds: Sequence[BoundEventQuery]) -> list[BoundEventQuery]:
-    """GROUP BY columns that RETURN doesn't list, as unnamed outputs: the rows of a workload show their group."""
-    found = []
+    """Adds the GROUP BY columns that RETURN doesn't list, as unnamed outputs, so that rows of a workload have them."""
+    with_all_columns = []
     for bound in bounds:
         listed = {item.column for _, item in bound.outputs if isinstance(item, GroupColumn)}
         hidden = tuple(("", GroupColumn(name)) for name in bound.group_by if name not in listed)
-        found.append(replace(bound, outputs=(*hidden, *bound.outputs)) if bound.outputs else bound)
-    return found
+        with_all_columns.append(replace(bound, outputs=(*hidden, *bound.outputs)) if bound.outputs else bound)
+    return with_all_columns

@@ -1,4 +1,4 @@
-"""A query -> how it is understood and run, for people: text and a picture of the automaton. No row is read.
+"""A query -> how Ostinato reads and runs it: text, and a picture of the automaton. No row is read.
 
 >>> from ostinato.explanation import explain
 >>> print(explain("ORDER BY ts MEASURES LAST(ts) AS t PATTERN (A B* C) DEFINE B AS price < PREV(price)").text)
@@ -20,20 +20,28 @@ from html import escape
 from typing import Any
 
 from ostinato.calls.foreign_errors import only_our_errors
-from ostinato.explanation.asked import Asked, read_question
-from ostinato.explanation.clauses_text import clause_sections, underlined
-from ostinato.explanation.correlation_text import AsksCorrelation, correlations_text
+from ostinato.explanation.clause_groups_text import clause_group_sections
+from ostinato.explanation.clause_text import clause_text
+from ostinato.explanation.correlation_text import correlations_text
 from ostinato.explanation.events_svg import event_picture
-from ostinato.explanation.events_text import AsksEvents, AsksWorkload, Ran, explain_events
-from ostinato.explanation.losses_text import losses_part
+from ostinato.explanation.events_text import explain_events
+from ostinato.explanation.explainable import (
+    ExplainableCorrelation,
+    ExplainableEvents,
+    ExplainableRun,
+    ExplainableSummary,
+    ExplainableWorkload,
+)
+from ostinato.explanation.explained_clauses import ExplainedClause, read_clauses
+from ostinato.explanation.losses_text import losses_section
+from ostinato.explanation.planned_clause import PlannedClause, plan_clause
 from ostinato.explanation.readable import readable
-from ostinato.explanation.summary_text import AsksSummary, summary_automaton, summary_text
-from ostinato.explanation.text import clause_text
-from ostinato.explanation.understood import Understood, understand
+from ostinato.explanation.summary_text import summary_automaton, summary_text
+from ostinato.explanation.text_sections import headed, underlined
 from ostinato.pictures.automaton_svg import Picture, draw_automata
 
 _PRE = "font-family:monospace;white-space:pre;line-height:1.35;overflow-x:auto"
-"""Some notebooks give <pre> a proportional font and wrap its lines; the text is drawn in columns."""
+"""The text has columns. Some notebooks give <pre> a proportional font and wrap its lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,31 +60,34 @@ class Explanation:
 
 @only_our_errors()
 def explain(query: Any, table: Any = None) -> Explanation:
-    """How a query is understood and run: pattern, automaton, conditions, what is shipped, engine and plan.
+    """Explains how Ostinato reads and runs a query: pattern, automaton, conditions, columns sent, engine, Spark plan.
 
-    `query` is the text of a clause, SQL text with MATCH_RECOGNIZE in it (one section per clause, and one for each
-    correlation of two), an `ost.pattern(...)`, a parsed clause, an `ost.events(...)`, an `ost.Workload(...)`, or what
-    its `run` gave, with what was shared, an `ost.correlate(...)`, or an `ost.summary(...)`. `table` gives the input's
-    columns: a pyarrow Table or Schema, a pandas or Spark DataFrame, or a dict of those by table name. Without it the
-    columns are those that the query mentions, and what hangs on their types stays open.
+    `query` is one of:
+    - the text of a clause, a parsed clause or an `ost.pattern(...)`
+    - SQL text with MATCH_RECOGNIZE: one section for each clause, and one for each correlation of two clauses
+    - an `ost.events(...)`, an `ost.correlate(...)` or an `ost.summary(...)`
+    - an `ost.Workload(...)`, or the result of its `run`, which adds counters and losses
+
+    `table` gives the columns of the input: a pyarrow Table or Schema, a pandas or Spark DataFrame, or a dict of them by
+    table name. Without it, the columns are those that the query mentions, and their types are unknown.
     """
-    if isinstance(query, Ran):
+    if isinstance(query, ExplainableRun):
         return _workload(query.workload, query.input if table is None else table, query)
-    if isinstance(query, AsksWorkload):
+    if isinstance(query, ExplainableWorkload):
         return _workload(query, table)
-    if isinstance(query, AsksEvents):
+    if isinstance(query, ExplainableEvents):
         return Explanation(explain_events(query, table), event_picture(query, table))
-    if isinstance(query, AsksSummary):
+    if isinstance(query, ExplainableSummary):
         return Explanation(summary_text(query), summary_automaton(query))
-    if isinstance(query, AsksCorrelation):
+    if isinstance(query, ExplainableCorrelation):
         return _several(
             {name: explain(text, query.live if table is None else table) for name, text in query.texts.items()}
         )
-    questions = read_question(query, table)
-    found = [understand(asked) for asked in questions]
-    texts = [_titled(asked, clause_text(each), len(questions)) for asked, each in zip(questions, found, strict=True)]
-    pictures = [_picture(asked, each, len(questions)) for asked, each in zip(questions, found, strict=True)]
-    correlations = correlations_text(query) if isinstance(query, str) and len(questions) > 1 else None
+    clauses = read_clauses(query, table)
+    planned = [plan_clause(clause) for clause in clauses]
+    texts = [_titled(clause, clause_text(plan), len(clauses)) for clause, plan in zip(clauses, planned, strict=True)]
+    pictures = [_picture(clause, plan, len(clauses)) for clause, plan in zip(clauses, planned, strict=True)]
+    correlations = correlations_text(query) if isinstance(query, str) and len(clauses) > 1 else None
     if correlations is not None:
         texts.insert(0, correlations)
     return Explanation("\n\n".join(texts), draw_automata(pictures))
@@ -86,40 +97,37 @@ def _several(explanations: dict[str, Explanation]) -> Explanation:
     """Explanations of several queries, each under its name; a single one without a name."""
     if len(explanations) == 1:
         return next(iter(explanations.values()))
-    texts = (f"{name}\n{'=' * len(name)}\n{each.text}" for name, each in explanations.items())
+    texts = (headed(name, each.text) for name, each in explanations.items())
     return Explanation("\n\n".join(texts), "\n".join(each.svg for each in explanations.values()))
 
 
-def _workload(workload: AsksWorkload, table: Any, ran: Ran | None = None) -> Explanation:
-    """The event queries as one, then each MATCH_RECOGNIZE by itself."""
+def _workload(workload: ExplainableWorkload, table: Any, run: ExplainableRun | None = None) -> Explanation:
+    """The event queries together, then the groups of clauses, then each clause."""
     texts, pictures = [], []
-    losses = losses_part(ran) if ran else None
+    losses = losses_section(run) if run else None
     if workload.events:
-        texts.append(explain_events(workload, table, ran.statistics if ran else None, losses))
+        texts.append(explain_events(workload, table, run.statistics if run else None, losses))
         pictures.append(event_picture(workload, table))
-    understood = {name: understand(read_question(query.clause, table)[0]) for name, query in workload.clauses.items()}
-    texts += clause_sections(workload, understood, table)
+    planned = {name: plan_clause(read_clauses(query.clause, table)[0]) for name, query in workload.clauses.items()}
+    texts += clause_group_sections(workload, planned, table)
     for name, query in workload.clauses.items():
         explanation = explain(query.clause, table)
-        texts.append(f"{name}\n{'=' * len(name)}\n{explanation.text}")
+        texts.append(headed(name, explanation.text))
         pictures.append(explanation.svg)
     if losses is not None and not workload.events:
         texts.append(underlined(*losses))
     return Explanation("\n\n".join(texts), "\n".join(pictures))
 
 
-def _titled(question: Asked, text: str, count: int) -> str:
-    if count == 1:
-        return text
-    line = f"MATCH_RECOGNIZE {question.number} of {count}, on {question.input_text}"
-    return f"{line}\n{'=' * len(line)}\n{text}"
+def _titled(clause: ExplainedClause, text: str, count: int) -> str:
+    return text if count == 1 else headed(f"MATCH_RECOGNIZE {clause.number} of {count}, on {clause.input_text}", text)
 
 
-def _picture(question: Asked, understood: Understood, count: int) -> Picture:
-    bound = understood.plan.bound
+def _picture(clause: ExplainedClause, planned: PlannedClause, count: int) -> Picture:
+    bound = planned.plan.bound
     conditions = {definition.variable: readable(definition.condition) for definition in bound.clause.definitions}
-    caption = f"{question.number}. on {question.input_text}" if count > 1 else ""
-    return Picture(understood.plan.nfa, conditions, caption)
+    caption = f"{clause.number}. on {clause.input_text}" if count > 1 else ""
+    return Picture(planned.plan.nfa, conditions, caption)
 
 
 __all__ = ["Explanation", "explain"]

@@ -1,4 +1,4 @@
-"""DEFINE conditions in words: who evaluates each part of them, and when."""
+"""A planned clause -> lines that say where and when each DEFINE condition is evaluated."""
 
 from __future__ import annotations
 
@@ -7,53 +7,55 @@ from collections.abc import Iterator, Sequence
 
 from ostinato.clause.language.clause_render import render_variable
 from ostinato.clause.plan.match_plan import NONE, MatchPlan, StateCondition
+from ostinato.explanation.planned_clause import PlannedClause
 from ostinato.explanation.readable import Unions, readable
-from ostinato.explanation.understood import Understood
 from ostinato.expressions.run_conditions.opcodes import Keep, Total
 from ostinato.expressions.run_conditions.run_program import Register, RunProgram
 from ostinato.expressions.syntax import RowSet
 
-MAX_PLACES_SHOWN = 40
+MAX_CONDITIONS_SHOWN = 40
 
 _ROW, _NEIGHBOURS, _RUN, _GENERAL = "Spark, per row", "shifted columns", "search kernel", "Python, row by row"
 _EITHER = "kernel or Python"
 _MEANING = {
-    _ROW: "evaluated by Spark before matching, for every row; shipped as packed bits",
-    _NEIGHBOURS: "evaluated in the worker over columns shifted inside a key, all rows at once",
-    _RUN: "depends on the rows matched so far: checked by the compiled search when it tries the row",
-    _EITHER: "depends on the rows matched so far: checked by the compiled search if it knows this for the types",
-    _GENERAL: "depends on the rows matched so far, in a way the kernel doesn't know: about 2 ms for each row tried",
+    _ROW: "Spark evaluates the condition on every row before matching, and sends one bit a row.",
+    _NEIGHBOURS: "The worker evaluates the condition on all rows at once, over columns shifted within a key.",
+    _RUN: "The condition depends on the rows matched so far. The compiled search checks it on each row that it tries.",
+    _EITHER: "The condition depends on the rows matched so far. The compiled search checks it if it supports the "
+    "column types. Otherwise Python does, at about 2 ms for each row tried.",
+    _GENERAL: "The condition depends on the rows matched so far, and the compiled search doesn't support it. Python "
+    "checks it, at about 2 ms for each row tried.",
 }
 
 
-def conditions_part(understood: Understood) -> list[str]:
-    """One block per variable, or per row of a pattern of fixed length; then an explanation of the terms."""
-    plan = understood.plan
-    run_words = _run_words(understood)
+def condition_lines(planned: PlannedClause) -> list[str]:
+    """One block for each variable, or for each row of a pattern of fixed length; then the meaning of the terms."""
+    plan = planned.plan
+    run_words = _run_words(planned)
     blocks = list(_blocks(plan))
     if not blocks:
-        return ["no variable: the pattern consumes no row"]
+        return ["The pattern has no variable, so it consumes no row."]
     names = [name for name, _ in blocks]
     width = max(len(name) for name in names)
     lines: list[str] = []
-    used: dict[str, None] = {}
-    for name, condition in blocks[:MAX_PLACES_SHOWN]:
-        parts = list(_parts(plan, condition, run_words))
-        for i, (where, text) in enumerate(parts):
+    used: set[str] = set()
+    for name, condition in blocks[:MAX_CONDITIONS_SHOWN]:
+        conjuncts = list(_conjuncts(plan, condition, run_words))
+        for i, (where, text) in enumerate(conjuncts):
             lines.append(f"{name if i == 0 else '':<{width}}  {where + ':':<20}{text}")
-            used[where] = None
-        if not parts:
+            used.add(where)
+        if not conjuncts:
             lines.append(f"{name:<{width}}  every row")
-    if len(blocks) > MAX_PLACES_SHOWN:
-        lines.append(f"... and {len(blocks) - MAX_PLACES_SHOWN:,} more")
-    lines += [f"({where}: {_MEANING[where]})" for where in _MEANING if where in used]
-    return lines + (_run_lines(understood) if plan.run_conditions else [])
+    if len(blocks) > MAX_CONDITIONS_SHOWN:
+        lines.append(f"... and {len(blocks) - MAX_CONDITIONS_SHOWN:,} more")
+    lines += [f"{where}: {meaning}" for where, meaning in _MEANING.items() if where in used]
+    return lines + (_run_lines(planned) if plan.run_conditions else [])
 
 
-def _run_words(understood: Understood) -> str:
-    if understood.typed is None:
+def _run_words(planned: PlannedClause) -> str:
+    if planned.typed is None:
         return _EITHER
-    return _RUN if understood.typed.general is None else _GENERAL
+    return _RUN if planned.typed.general is None else _GENERAL
 
 
 def _blocks(plan: MatchPlan) -> Iterator[tuple[str, StateCondition]]:
@@ -63,8 +65,8 @@ def _blocks(plan: MatchPlan) -> Iterator[tuple[str, StateCondition]]:
         pairs = zip(plan.sequence, plan.state_conditions, strict=True)
         for (name, condition), same in itertools.groupby(pairs):
             count = len(list(same))
-            places = f"row {first}" if count == 1 else f"rows {first} to {first + count - 1}"
-            yield f"{places}, {render_variable(name)}", condition
+            rows = f"row {first}" if count == 1 else f"rows {first} to {first + count - 1}"
+            yield f"{rows}, {render_variable(name)}", condition
             first += count
         return
     seen: set[str] = set()
@@ -74,7 +76,7 @@ def _blocks(plan: MatchPlan) -> Iterator[tuple[str, StateCondition]]:
             yield render_variable(state.variable), condition
 
 
-def _parts(plan: MatchPlan, condition: StateCondition, run_words: str) -> Iterator[tuple[str, str]]:
+def _conjuncts(plan: MatchPlan, condition: StateCondition, run_words: str) -> Iterator[tuple[str, str]]:
     unions = plan.bound.unions
     if condition.row != NONE:
         yield _ROW, readable(plan.row_conditions[condition.row], unions)
@@ -84,20 +86,19 @@ def _parts(plan: MatchPlan, condition: StateCondition, run_words: str) -> Iterat
         yield run_words, readable(plan.run_conditions[condition.run], unions)
 
 
-# --- what a partial match carries ---
+# --- values that a partial match stores ---
 
 
-def _run_lines(understood: Understood) -> list[str]:
-    typed, unions = understood.typed, understood.plan.bound.unions
+def _run_lines(planned: PlannedClause) -> list[str]:
+    typed, unions = planned.typed, planned.plan.bound.unions
     if typed is None:
-        return [f"what a partial match carries along stays open: {understood.untyped}"]
+        return [f"The values that a partial match stores depend on the column types. {planned.untyped_reason}"]
     if typed.general is not None:
-        reason = typed.general.reason
-        carried = ", ".join(readable(slot, unions) for slot in typed.general.slots)
-        return [f"why not the kernel: {reason}", f"asked anew for each row tried: {carried}"]
+        computed = ", ".join(readable(slot, unions) for slot in typed.general.slots)
+        return [f"Not supported: {typed.general.reason}.", f"Computed again for each row tried: {computed}."]
     assert typed.run is not None
-    carried = ", ".join((*_registers(typed.run, unions), *_totals(typed.run, unions)))
-    return [f"each partial match carries: {carried or 'nothing but its rows'}"]
+    stored = ", ".join((*_registers(typed.run, unions), *_totals(typed.run, unions)))
+    return [f"Each partial match stores {stored or 'only its rows'}."]
 
 
 def _registers(program: RunProgram, unions: Unions) -> list[str]:
@@ -134,7 +135,7 @@ _TOTALS = {
     Total.VALUES_REAL: "the number of values of",
     Total.SUM_WHOLE: "the sum of",
     Total.SUM_REAL: "the sum of",
-    Total.TRUE_VALUES: "how often holds",
+    Total.TRUE_VALUES: "the number of true values of",
 }
 
 

@@ -1,30 +1,30 @@
-"""Engine, bounds, output and Spark plan of a query, each with its reason, in words."""
+"""A planned clause -> lines about its engine, bounds, output and Spark plan, each with its reason."""
 
 from __future__ import annotations
 
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.plan.typed_plan import DEFAULT_MAX_PARTIAL_MATCHES
 from ostinato.clause.query.clause import MatchMode, MatchRecognize, Output, SkipKind
+from ostinato.explanation.planned_clause import PlannedClause
 from ostinato.explanation.readable import plain_name
 from ostinato.explanation.slicing_text import length_of_time, sliced_steps, slicing_lines
-from ostinato.explanation.understood import Understood
 
 _SKIPS = {
-    SkipKind.PAST_LAST_ROW: "the search goes on behind its last row",
-    SkipKind.TO_NEXT_ROW: "the search goes on at the row behind its first",
-    SkipKind.TO_FIRST: "the search goes on at its first row of {}",
-    SkipKind.TO_LAST: "the search goes on at its last row of {}",
+    SkipKind.PAST_LAST_ROW: "after its last row",
+    SkipKind.TO_NEXT_ROW: "at the row after its first row",
+    SkipKind.TO_FIRST: "at its first row of {}",
+    SkipKind.TO_LAST: "at its last row of {}",
 }
 _MODES = {
-    MatchMode.ALL: "ALL MATCHES: every match from every row, in every labeling",
-    MatchMode.INCREMENTAL: "INCREMENTAL MATCHES: the longest match for each last row",
-    MatchMode.MAXIMAL: "MAXIMAL MATCHES: the longest match for each first row",
+    MatchMode.ALL: "ALL MATCHES: every match from every row, with every assignment of variables to its rows.",
+    MatchMode.INCREMENTAL: "INCREMENTAL MATCHES: the longest match for each last row.",
+    MatchMode.MAXIMAL: "MAXIMAL MATCHES: the longest match for each first row.",
 }
 _OUTPUTS = {
     Output.ONE_ROW: "one row per match",
-    Output.ALL_ROWS: "all rows of each match, a row for an empty match too",
-    Output.ALL_ROWS_OMIT_EMPTY: "all rows of each match, nothing for empty ones",
-    Output.ALL_ROWS_WITH_UNMATCHED: "all rows of each match, and the rows that are in none with measures NULL",
+    Output.ALL_ROWS: "all rows of each match, and one row for an empty match",
+    Output.ALL_ROWS_OMIT_EMPTY: "all rows of each match, and none for an empty match",
+    Output.ALL_ROWS_WITH_UNMATCHED: "all rows of each match, and unmatched rows with NULL measures",
 }
 
 
@@ -32,22 +32,22 @@ def _output(clause: MatchRecognize) -> str:
     return _OUTPUTS[clause.output] + (", and partial matches that timed out" if clause.show_timeouts else "")
 
 
-def execution_part(understood: Understood) -> list[str]:
+def execution_lines(planned: PlannedClause) -> list[str]:
     """Lines of `label  text`."""
-    plan = understood.plan
+    plan = planned.plan
     clause = plan.bound.clause
     pairs = [
-        ("engine", _engine(understood)),
-        *((f"not {name}", reason) for name, reason in _others(plan).items()),
+        ("engine", _engine(planned)),
+        *((f"not {name}", reason) for name, reason in _other_engines(plan).items()),
         ("search", _search(plan) if plan.sequence is None else ""),
         ("repeated work", memo_rule(plan) if plan.sequence is None else ""),
         ("bounds", _bounds(plan)),
         ("which matches", _matches(clause)),
-        ("output", f"{_output(clause)}: {_output_columns(understood)}"),
+        ("output", f"{_output(clause)}: {_output_columns(planned)}"),
         ("labels", _labels(plan)),
         ("Spark plan", _spark_plan(plan)),
         ("sorting", _sorting(clause)),
-        *slicing_lines(understood),
+        *slicing_lines(planned),
     ]
     return [f"{label:<15}  {text}" for label, text in pairs if text]
 
@@ -55,51 +55,54 @@ def execution_part(understood: Understood) -> list[str]:
 # --- engine ---
 
 
-def _engine(understood: Understood) -> str:
-    plan, typed = understood.plan, understood.typed
+def _engine(planned: PlannedClause) -> str:
+    plan, typed = planned.plan, planned.typed
     if plan.sequence is not None:
         count = len(plan.sequence)
         rows = "one row" if count == 1 else f"{count} rows"
-        return f"shifts: every match has {rows}, so conditions lie at fixed distances: joined for all starts at once"
-    how = "compiled"
+        return f"shifts. Every match has {rows}, so the worker tests all start rows at once over shifted columns."
+    how = "It is compiled."
     if typed is None and plan.run_conditions:
-        how = "compiled if the kernel knows all conditions for the types of the columns"
+        how = "It is compiled if the kernel supports all conditions for the column types. Otherwise it runs in Python."
     elif typed is not None and typed.general is not None:
-        how = "in Python, because of the conditions that the kernel doesn't know"
-    return f"search: the automaton is walked from each start row in order of preference, {how}"
+        how = "It runs in Python, because the kernel doesn't support all conditions."
+    return f"search. It follows the automaton from each start row, in order of preference. {how}"
 
 
-def _others(plan: MatchPlan) -> dict[str, str]:
+def _other_engines(plan: MatchPlan) -> dict[str, str]:
     if plan.sequence is not None:
-        return {"search": "not needed where the length is fixed; the automaton above is what it would walk"}
+        return {"search": "Matches have a fixed length, so the automaton above isn't used."}
     return plan.declined
 
 
 def _search(plan: MatchPlan) -> str:
-    guide = "a pass from the last row to the first notes which states can still lead to a match; no others are tried"
-    return guide + (" (conditions over the run are taken as true there)" if plan.run_conditions else "")
+    text = (
+        "A pass from the last row to the first marks the states that can lead to a match. The search tries no others."
+    )
+    return text + (" The pass assumes that conditions on the rows matched so far hold." if plan.run_conditions else "")
 
 
 def memo_rule(plan: MatchPlan) -> str:
-    """How the engine avoids trying the same (state, row) twice, as `clause/matching/match_engine.py` decides it."""
+    """How the engine avoids trying a state twice on one row. `clause/matching/match_engine.py` makes the decision."""
     clause = plan.bound.clause
     bounded = clause.within is not None or clause.max_length is not None
     if plan.run_conditions:
         return (
-            "a state at a row may be tried again: conditions depend on the rows before; max_partial_matches bounds it"
+            "A state may be tried several times on one row, because conditions depend on the rows before. "
+            "max_partial_matches limits the work."
         )
     match clause.mode:
         case MatchMode.ALL:
-            return "none to save: each partial match tried may become a match of its own"
+            return "Nothing is repeated: each partial match can become a match of its own."
         case MatchMode.INCREMENTAL if not bounded:
-            return "a state at a row is tried once, whatever the start: time stays linear in rows"
+            return "Each state is tried once on a row for all starts, so time is linear in the rows."
         case MatchMode.PREFERRED if not bounded:
-            return "none: every step that is tried leads to a match, so nothing is undone; no memo needed"
+            return "Nothing is repeated: every step that is tried leads to a match."
         case _:
-            return "a state at a row is tried once per start"
+            return "Each state is tried once on a row for each start."
 
 
-# --- what counts ---
+# --- matches and output ---
 
 
 def _bounds(plan: MatchPlan) -> str:
@@ -110,29 +113,32 @@ def _bounds(plan: MatchPlan) -> str:
     if clause.max_length is not None:
         bounds.append(f"MAXLENGTH {clause.max_length} rows")
     if bounds:
-        bounds = [" and ".join(bounds) + " (part of matching, not a filter behind it)"]
+        bounds = [" and ".join(bounds) + ". Longer matches aren't searched."]
     if plan.sequence is None:
-        bounds.append(f"max_partial_matches {DEFAULT_MAX_PARTIAL_MATCHES:,} from one row unless set otherwise")
-    return "; ".join(bounds)
+        most = f"{DEFAULT_MAX_PARTIAL_MATCHES:,}"
+        bounds.append(f"max_partial_matches is {most} from one row by default. The query fails beyond it.")
+    return " ".join(bounds)
 
 
 def _matches(clause: MatchRecognize) -> str:
     if clause.mode is not MatchMode.PREFERRED:
         return _MODES[clause.mode]
-    after = _SKIPS[clause.skip.kind].format(clause.skip.target)
-    return f"the preferred one from each start, as the standard says; after it {after}"
+    next_start = _SKIPS[clause.skip.kind].format(clause.skip.target)
+    return f"The preferred match from a start row, as in the SQL standard. The next search starts {next_start}."
 
 
-def _output_columns(understood: Understood) -> str:
-    bound = understood.plan.bound
+def _output_columns(planned: PlannedClause) -> str:
+    bound = planned.plan.bound
     names = ", ".join(plain_name(name) for name in bound.output_names)
-    return names + (", and what else the input has" if bound.shows_all_rows and not understood.columns.given else "")
+    return names + (
+        ", and the other columns of the input" if bound.shows_all_rows and not planned.columns.from_table else ""
+    )
 
 
 def _labels(plan: MatchPlan) -> str:
     if plan.needs_path:
-        return "kept for the rows of each match found: output or measures ask which variable a row is"
-    return "forgotten once a match is found: neither output nor measures ask for them"
+        return "Kept for each match: the output or a measure uses the variables of its rows."
+    return "Dropped once a match is found: neither the output nor a measure uses the variables of its rows."
 
 
 # --- Spark ---
@@ -141,7 +147,7 @@ def _labels(plan: MatchPlan) -> str:
 def _spark_plan(plan: MatchPlan) -> str:
     around = "select the measures" if plan.bound.measures else "select the output columns"
     steps = sliced_steps(plan) or _steps_by_key(plan)
-    return " -> ".join(["select what is shipped", *steps, "where (raises what a row reported)", around])
+    return " -> ".join(["select the columns above", *steps, "where (raises errors found in rows)", around])
 
 
 def _steps_by_key(plan: MatchPlan) -> list[str]:
@@ -152,8 +158,8 @@ def _steps_by_key(plan: MatchPlan) -> list[str]:
 
 def _sorting(clause: MatchRecognize) -> str:
     if not clause.order_by:
-        return "no ORDER BY: rows as they arrive in process; on Spark no order is certain, and a warning says so"
+        return "No ORDER BY. In process, rows keep the order of arrival. Spark has no defined order and warns."
     return (
-        "by the Python worker, after ORDER BY then all shipped columns; by Spark (the step in brackets) where the "
-        "input is estimated above the memory budget of a task"
+        "The Python worker sorts by ORDER BY, then by all columns sent. Spark sorts (the step in brackets) if it "
+        "estimates that the input exceeds the memory budget of a task."
     )

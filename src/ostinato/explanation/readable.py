@@ -1,6 +1,6 @@
-"""Expressions -> text for people: no more parentheses than needed, navigations and aggregates as one would write them.
+"""Expressions -> text as a user would write them, with as few parentheses as possible.
 
-What comes out of a parsed expression reads back as the same expression.
+The text of a parsed expression parses to the same expression.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ _LOUD = frozenset("first last prev next classifier match_number exists".split())
 
 
 def plain_name(name: str) -> str:
-    """A column's name, quoted only where it has to be."""
+    """A column's name, quoted only if necessary."""
     return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else quote(name)
 
 
 def readable(expr: Expr, unions: Unions | None = None, leaf: Callable[[Expr], str | None] = lambda expr: None) -> str:
-    """The expression for people. `unions` are the names of union variables; `leaf` may give the text of any node.
+    """The text of an expression. `unions` names the union variables; `leaf` can override the text of any node.
 
     >>> from ostinato.expressions.parsing import parse_expression
     >>> readable(parse_expression("(a + b) * c > 1 AND NOT (x IS NULL OR y NOT IN (1, 2))"))
@@ -74,9 +74,9 @@ def _text(expr: Expr, leaf: Callable[[Expr], str | None]) -> str:
         return _text(child, leaf)
 
     def own(node: Expr) -> str | None:
-        given = leaf(node)
-        if given is not None:
-            return given
+        override = leaf(node)
+        if override is not None:
+            return override
         match node:
             case Operator():
                 return _operator(node, inner)
@@ -170,7 +170,7 @@ def _navigation(expr: Navigation, unions: Unions) -> Expr:
     inside = _qualified(expr.operand, expr.rows, unions)
     if inside == Literal("null", "NULL"):
         return inside
-    if isinstance(inside, Literal):  # only asked whether there is such a row
+    if isinstance(inside, Literal):  # the expression tests only whether the row exists
         inside = Star(_variable(expr.rows, unions))
     says_last = expr.rows is not None and not expr.shift and not isinstance(expr.operand, RowClassifier)
     if expr.anchor is Anchor.FIRST or expr.skip or expr.final or says_last:
@@ -183,7 +183,7 @@ def _navigation(expr: Navigation, unions: Unions) -> Expr:
 
 
 def _qualified(operand: Expr, rows: RowSet, unions: Unions) -> Expr:
-    """An operand with its columns under the variable whose row it speaks of."""
+    """An operand with its columns qualified by the variable of its row."""
     variable = _variable(rows, unions)
     match operand:
         case Case(None, ((Literal("boolean", "FALSE"), _),), None):

@@ -1,8 +1,8 @@
 """TypedEventsPlan -> the RETURN MATCHES queries that the shared matcher runs together, on a batch or on a stream.
 
-On a stream partial matches are carried on from one micro-batch to the next, and only the shared matcher does that. So
-it runs what has a bound, and what is decided by the last event of a match; queries that wait for the end of a window
-are in an operator of their own.
+On a stream, only the shared matcher carries partial matches from one micro-batch to the next. It runs the queries with
+a bound, and the queries whose matches are final with their last event. Queries that wait for the end of a window run in
+an operator of their own.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from ostinato.calls.bounds import Bounds
 from ostinato.event_queries.plan.event_program import BoundKind
 from ostinato.event_queries.plan.event_types import TypedEventsPlan
 from ostinato.workloads.merging.merged_plan import merge
-from ostinato.workloads.plan.event_groups import SharedMatches, shared_matches
+from ostinato.workloads.plan.event_groups import SharedGroups, shared_groups
 from ostinato.workloads.plan.event_programs import bounded_programs
 
-WAITS = "on a stream its matches leave when their window is over, those of others with their last event"
+WAITS = "on a stream its matches are emitted at the end of their window, those of the others with their last event"
 
 
 def shared_queries(
     typed: TypedEventsPlan, names: Sequence[str], sharing: str, bounds: Bounds | None, *, on_stream: bool = False
-) -> SharedMatches:
-    """`bounds` has an entry for each query; None: nothing is bounded. Raises as `shared_matches` does."""
+) -> SharedGroups:
+    """`bounds` has an entry for each query; None if no query has a bound. Raises the errors of `shared_groups`."""
     if not on_stream:
-        return shared_matches(typed, names, sharing, bounds)
+        return shared_groups(typed, names, sharing, bounds)
     programs = bounded_programs(typed, names, bounds).programs
     carried = frozenset(i for i in programs if _is_carried(typed, i) or (bounds is not None and bounds.bounded[i]))
-    shared = shared_matches(typed, names, sharing, bounds, carried=carried)
+    shared = shared_groups(typed, names, sharing, bounds, carried=carried)
     groups, waiting = [], []
     for group in shared.groups:
         together = tuple(i for i in group.queries if i in carried)
@@ -38,10 +38,10 @@ def shared_queries(
             merged = merge([programs[i] for i in together], separate=sharing == "never")
             groups.append(replace(group, queries=together, merged=merged))
             waiting += [i for i in group.queries if i not in carried]
-    return SharedMatches(tuple(groups), {**shared.declined, **dict.fromkeys(waiting, WAITS)})
+    return SharedGroups(tuple(groups), {**shared.declined, **dict.fromkeys(waiting, WAITS)})
 
 
 def _is_carried(typed: TypedEventsPlan, query: int) -> bool:
-    """Whether a match is known when its last event is."""
+    """Whether a match is final with its last event."""
     plan = typed.plan.queries[query]
     return plan.returns_matches and plan.programs[0].extent.kind is BoundKind.SPAN

@@ -1,4 +1,4 @@
-"""Slices of one ordered partition in words: their size, the rows they share, the handover, or why there are none."""
+"""A planned clause -> lines about slices: their ranges, the rows they share, their starts, or why there are none."""
 
 from __future__ import annotations
 
@@ -6,41 +6,40 @@ from datetime import timedelta
 
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.plan.slicing import declined_by_tasks, declined_by_threads, slicing_of, useless_for_threads
+from ostinato.explanation.planned_clause import PlannedClause
 from ostinato.explanation.readable import plain_name
-from ostinato.explanation.understood import Understood
 from ostinato.expressions.syntax import MatchNumber
-from ostinato.slices.cutting import SLICES_THAT_MAY_BE_IN_VAIN, SMALLEST_SLICE
-from ostinato.slices.handover import Handover, kind_of
-from ostinato.slices.in_process import is_chained
+from ostinato.slices.cutting import SLICES_PER_WORKER_IF_WASTED, SMALLEST_SLICE
+from ostinato.slices.handover_kind import Handover, is_chained, kind_of
 
-_FEWEST = SMALLEST_SLICE * SLICES_THAT_MAY_BE_IN_VAIN
+_FEWEST = SMALLEST_SLICE * SLICES_PER_WORKER_IF_WASTED
 _HANDOVERS = {
-    Handover.ANY: "at once: every start is tried, whatever the slices before it found",
-    Handover.MEETING: "at the row where all chains of starts meet that may come in from before: matches skip starts",
-    Handover.QUIET: "at a row that no match can lead over: which rows are taken depends on all matches that reach them",
+    Handover.ANY: "Each slice tries all its rows as starts: matches of other slices don't matter.",
+    Handover.MEETING: "Each slice starts where all possible earlier matches have ended: a match skips start rows.",
+    Handover.QUIET: "Each slice starts at a row that no match spans: its output depends on all matches that reach it.",
 }
 
 
-def slicing_lines(understood: Understood) -> list[tuple[str, str]]:
-    """Labels and texts."""
-    plan = understood.plan
+def slicing_lines(planned: PlannedClause) -> list[tuple[str, str]]:
+    """Pairs of label and text."""
+    plan = planned.plan
     declined = declined_by_tasks(plan)
-    lines = [("slices", _slices(plan) if declined is None else f"none on Spark: {declined}")]
+    lines = [("slices", _slices(plan) if declined is None else f"None on Spark: {declined}.")]
     if slicing_of(plan).declined is None:
-        lines.append(("shared part", _shared_part(plan)))
+        lines.append(("shared part", _overlap(plan)))
     if declined is None:
-        lines.append(("handover", f"a slice takes over {_HANDOVERS[kind_of(plan.bound.clause)]}"))
-    return [*lines, ("in process", _in_process(understood))]
+        lines.append(("handover", _HANDOVERS[kind_of(plan.bound.clause)]))
+    return [*lines, ("in process", _in_process(planned))]
 
 
 def sliced_steps(plan: MatchPlan) -> list[str] | None:
-    """The steps of a Spark plan that always cuts into ranges; None where keys or a reason forbid it."""
+    """The steps of a Spark plan that cuts into ranges by default; None for other plans."""
     if plan.bound.partition_by or declined_by_tasks(plan) is not None:
         return None
-    steps = [f"ranges of {_order(plan)}", "mapInArrow (order and match a slice)"]
+    steps = [f"ranges of {_order(plan)}", "mapInArrow (sort and match a slice)"]
     steps += ["repartition results and edges", "mapInArrow (stitch the edges in one task)"]
     if any(isinstance(slot, MatchNumber) for slot in plan.slots):
-        steps += ["repartition by slice", "mapInArrow (numbers go on)"]
+        steps += ["repartition by slice", "mapInArrow (renumber matches)"]
     return steps
 
 
@@ -56,8 +55,10 @@ def length_of_time(length: timedelta) -> str:
 
 def _slices(plan: MatchPlan) -> str:
     if plan.bound.partition_by:
-        return f'each key is one task\'s; with skew="slice" rows are cut into ranges of {_order(plan)} instead'
-    return f"rows are cut into ranges of {_order(plan)}, a task each: there is no PARTITION BY to spread them by"
+        return (
+            f'Each key runs in one task. With skew="slice", Spark cuts the rows into ranges of {_order(plan)} instead.'
+        )
+    return f"Spark cuts the rows into ranges of {_order(plan)}, one task each, because there is no PARTITION BY."
 
 
 def _order(plan: MatchPlan) -> str:
@@ -66,39 +67,40 @@ def _order(plan: MatchPlan) -> str:
     return f"({', '.join(plain_name(name) for name in names)})"
 
 
-def _shared_part(plan: MatchPlan) -> str:
-    """How far a match may reach into the slices after the one that owns its first row."""
+def _overlap(plan: MatchPlan) -> str:
+    """How far a match may extend into the slices after its own."""
     shared = slicing_of(plan).shared
     if shared.rows is not None:
         count = f"{shared.rows:,} row{'s' * (shared.rows != 1)}"
-        return f"a match reaches at most {count} beyond the slice that it starts in: {shared.why}"
+        return f"A match extends at most {count} beyond the slice that it starts in: {shared.why}."
     if shared.within_us is not None:
         length = length_of_time(timedelta(microseconds=shared.within_us))
-        return f"a match reaches rows up to {length} beyond the slice that it starts in: {shared.why}"
-    return f"as long as runs live, never cut off: {shared.why}"
+        return f"A match extends up to {length} beyond the slice that it starts in: {shared.why}."
+    return f"A match extends any number of rows beyond the slice that it starts in: {shared.why}."
 
 
-def _in_process(understood: Understood) -> str:
-    typed = understood.typed
-    same = "ost.match runs the same plan without Spark; our evaluator computes what Spark does above"
-    declined = slicing_of(understood.plan).declined if typed is None else declined_by_threads(typed)
+def _in_process(planned: PlannedClause) -> str:
+    typed = planned.typed
+    same = "ost.match runs the same plan, with Ostinato's own evaluator in place of Spark's."
+    declined = slicing_of(planned.plan).declined if typed is None else declined_by_threads(typed)
     if declined is not None:
-        return f"{same}; workers=n has no effect: {declined}"
-    useless = useless_for_threads(understood.plan)
+        return f"{same} workers=n has no effect: {declined}."
+    useless = useless_for_threads(planned.plan)
     if useless is not None:
-        return f"{same}; workers=n has no effect without slice_rows: {useless}"
-    is_open = typed is None and understood.plan.run_conditions
-    known = " if the kernel knows all conditions" if is_open else ""
-    return f"{same}; workers=n lets n threads match slices{known}, the result is the same{_size(understood.plan)}"
+        return f"{same} workers=n has no effect without slice_rows: {useless}."
+    is_open = typed is None and planned.plan.run_conditions
+    supported = ", if the kernel supports all conditions" if is_open else ""
+    text = f"{same} With workers=n, n threads match slices{supported}. The result stays the same."
+    return f"{text} {_size(planned.plan)}".rstrip()
 
 
 def _size(plan: MatchPlan) -> str:
-    """The default size of slices, and the reasons to stop cutting."""
+    """The rows that a thread needs by default, and the reason for which one thread does the rest."""
     shared = slicing_of(plan).shared
     if shared.rows is None:
-        why = "matches lead too far beyond their slice"
+        why = "matches extend too far beyond their slice"
     elif is_chained(plan.bound.clause.mode, plan.bound.clause.skip):
-        why = "matches skip rows and chains of starts don't meet"
+        why = "matches skip rows and no row is found where all earlier matches have ended"
     else:
         return ""
-    return f"; without slice_rows, each thread needs {_FEWEST:,} rows, and one thread goes on alone where {why}"
+    return f"Without slice_rows, each thread needs {_FEWEST:,} rows, and one thread does the rest if {why}."

@@ -1,8 +1,9 @@
-"""The type of an aggregate, by the types of its arguments: Spark's rules."""
+"""Name of an aggregate and types of its arguments -> type of its result, by Spark's rules."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NoReturn
 
 import pyarrow as pa
 
@@ -21,7 +22,7 @@ def aggregate_type(name: str, args: Sequence[pa.DataType], span: Span | None = N
     if name in ("count", "count_if"):
         if name == "count_if" and args[0] not in (t.BOOL, t.NULL):
             _mismatch(name, args[0], "a condition", span)
-        return pa.int64()
+        return t.INT64
     kind = args[0]
     if name in ("min_by", "max_by", "min", "max"):
         if t.is_map(args[-1]):
@@ -35,7 +36,7 @@ def aggregate_type(name: str, args: Sequence[pa.DataType], span: Span | None = N
         return t.BOOL
     if pa.types.is_duration(kind) and name in ("sum", "avg"):
         return kind
-    if not (t.is_numeric(kind) or kind in (t.NULL, t.STRING)) or kind == t.STRING:
+    if not t.is_numeric(kind) and kind != t.NULL:
         _mismatch(name, kind, "numbers", span)
     if name in _STATISTICS:
         return t.DOUBLE
@@ -47,5 +48,5 @@ def aggregate_type(name: str, args: Sequence[pa.DataType], span: Span | None = N
     return t.DOUBLE
 
 
-def _mismatch(name: str, kind: pa.DataType, wanted: str, span: Span | None) -> None:
+def _mismatch(name: str, kind: pa.DataType, wanted: str, span: Span | None) -> NoReturn:
     raise QueryError("TYPE_MISMATCH", f"{name} takes {wanted}, not {t.spark_name(kind)}", span=span)

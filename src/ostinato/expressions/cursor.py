@@ -1,4 +1,4 @@
-"""A place in the tokens of a text, with the small steps every parser of ours takes."""
+"""Text -> Cursor: a position among its tokens, with the steps that all our parsers share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ostinato.expressions.syntax import Name
 
 
 class Cursor:
-    """Reads tokens from left to right; `text` is kept for carets."""
+    """Reads tokens from left to right. Its errors show the text with a caret."""
 
     def __init__(self, text: str, *, double_quoted_identifiers: bool = False) -> None:
         self.text = text
@@ -38,14 +38,14 @@ class Cursor:
         return token
 
     def accept(self, *words: str) -> bool:
-        """Steps over these words if they stand here."""
+        """Steps over these words if they come next, and says whether they did."""
         if self.sees(*words):
             self.at += len(words)
             return True
         return False
 
     def expect(self, *words: str, hint: str | None = None) -> Token:
-        """Steps over these words; an error when something else stands here. Returns the first."""
+        """Steps over these words and returns the first; an error if something else comes next."""
         first = self.token
         for word in words:
             if self.token.upper != word:
@@ -53,18 +53,18 @@ class Cursor:
             self.take()
         return first
 
-    def expect_end(self, what: str, *, hint: str | None = None) -> None:
-        """Fails where more follows than `what`, which is being read."""
+    def expect_end(self, construct: str, *, hint: str | None = None) -> None:
+        """Fails if tokens follow the construct that was read."""
         if self.token.kind is not Kind.END:
-            self.fail(f"expected the end of {what}, found {self.describe()}", hint=hint)
+            self.fail(f"expected the end of {construct}, found {self.describe()}", hint=hint)
 
-    def name(self, what: str, *, double_quotes: bool = True) -> tuple[Name, Span]:
-        """An identifier, quoted or not."""
+    def name(self, role: str, *, double_quotes: bool = True) -> tuple[Name, Span]:
+        """An identifier, quoted or not. `role` describes it in the error, such as "a column"."""
         token = self.token
         if token.kind is Kind.WORD:
             return Name(self.take().text), token.span
         if token.kind is not Kind.BACK_QUOTED and not (token.kind is Kind.DOUBLE_QUOTED and double_quotes):
-            self.fail(f"expected {what}, found {self.describe()}")
+            self.fail(f"expected {role}, found {self.describe()}")
         return Name(self.take().name, quoted=True), token.span
 
     def describe(self) -> str:

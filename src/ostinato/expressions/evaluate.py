@@ -13,23 +13,22 @@ import pyarrow as pa
 from ostinato.errors import QueryError
 from ostinato.expressions import types as t
 from ostinato.expressions.nodes import Frame, Typed
-from ostinato.expressions.syntax import Expr, span_of
+from ostinato.expressions.syntax import Expr
 from ostinato.expressions.types import Settings
 from ostinato.expressions.typing import LeafType, resolve
 from ostinato.expressions.values.vectors import Vector, from_arrow, to_arrow
 
 LeafValue = Any
-"""pa.Array, pa.ChunkedArray, pa.Scalar, numpy array, Vector or None: the value that a caller supplies for a node.
+"""The value that a caller supplies for a node: pa.Array, pa.ChunkedArray, pa.Scalar, numpy array, Vector or None.
 
-A numpy array means no NULLs; where `leaf_type` says more than its dtype, it holds days for DATE, microseconds for
-timestamps and durations. A Vector carries its own validity. A Scalar or a value of length one stands for all rows.
-None: look inside the node."""
+A numpy array has no NULLs. It holds days if the declared type is DATE, microseconds for timestamps and durations. A
+Scalar or a value of length one stands for all rows. None means that the evaluator computes the node."""
 Leaf = Callable[[Expr], LeafValue]
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """An expression whose types are settled: evaluate it over as many batches as you like."""
+class PreparedExpression:
+    """An expression that was typed once and can be evaluated over many batches."""
 
     typed: Typed
     settings: Settings
@@ -49,19 +48,19 @@ class Prepared:
         return np.array(np.broadcast_to(values, length)) if len(values) != length else np.asarray(values)
 
     def vector(self, leaf: Leaf, length: int) -> Vector:
-        """The values without a conversion to Arrow; one value when all rows have the same."""
+        """The values without a conversion to Arrow; one value if it is the same for all rows."""
 
         def column(node: Expr) -> Vector:
             return as_vector(leaf(node), self.settings)
 
-        if length == 0:  # Spark evaluates nothing, so nothing may fail
+        if length == 0:  # over no rows, Spark evaluates nothing and raises no error
             return _empty(self.typed.type)
         return self.typed.run(Frame(length, column))
 
 
-def prepare(expr: Expr, leaf_type: LeafType, settings: Settings = Settings()) -> Prepared:
+def prepare(expr: Expr, leaf_type: LeafType, settings: Settings = Settings()) -> PreparedExpression:
     """The expression, typed once for many batches; raises the errors of `type_of`."""
-    return Prepared(resolve(expr, leaf_type, settings), settings)
+    return PreparedExpression(resolve(expr, leaf_type, settings), settings)
 
 
 def evaluate(expr: Expr, leaf: Leaf, length: int, settings: Settings = Settings()) -> pa.Array:
@@ -79,11 +78,11 @@ def evaluate_mask(expr: Expr, leaf: Leaf, length: int, settings: Settings = Sett
     """True where the condition is TRUE; NULL counts as false. Doesn't go through Arrow."""
     ready = _prepared(expr, leaf, settings)
     if ready.type not in (t.BOOL, t.NULL):
-        raise QueryError("TYPE_MISMATCH", f"a condition is no {t.spark_name(ready.type)}", span=span_of(expr))
+        raise QueryError("TYPE_MISMATCH", f"a condition is no {t.spark_name(ready.type)}", span=expr.span)
     return ready.mask(leaf, length)
 
 
-def _prepared(expr: Expr, leaf: Leaf, settings: Settings) -> Prepared:
+def _prepared(expr: Expr, leaf: Leaf, settings: Settings) -> PreparedExpression:
     return prepare(expr, lambda node: _leaf_value_type(leaf(node)), settings)
 
 

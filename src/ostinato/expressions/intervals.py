@@ -1,4 +1,4 @@
-"""Text of an interval literal -> its length. The forms that Spark reads, and no others."""
+"""Text of an interval literal -> its length. Reads the forms that Spark reads."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _UNIT_MICROSECONDS = {
     "millisecond": 1_000,
     "microsecond": 1,
 }
-_MOST = {"hour": 23, "minute": 59, "second": 59, "month": 11}
-"""The largest value of a field, unless it is the first."""
+_LARGEST = {"hour": 23, "minute": 59, "second": 59, "month": 11}
+"""The largest value of each field, unless it is the first field."""
 
 _DAY, _HOUR, _MINUTE = r"(?P<day>\d+)", r"(?P<hour>\d+)", r"(?P<minute>\d+)"
 _SECOND = r"(?P<second>\d+)(?P<fraction>\.\d{1,9})?"
@@ -40,14 +40,14 @@ _AMOUNT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Months have no fixed length, so an interval is one or the other: `months` is None for a day-time interval."""
+    """Months, or a length of time: months have no fixed length. `months` is None for a day-time interval."""
 
     months: int | None
     microseconds: int
 
 
 def read_interval(text: str) -> Interval:
-    """The interval that the text means, with or without the word INTERVAL; ValueError where it is none.
+    """The interval, written with or without the word INTERVAL. Raises ValueError for other text.
 
     >>> read_interval("INTERVAL '1 02:00:00' DAY TO SECOND")
     Interval(months=None, microseconds=93600000000)
@@ -66,7 +66,7 @@ def read_interval(text: str) -> Interval:
 
 
 def parse_interval(text: str) -> timedelta | None:
-    """The length of a day-time interval, or None when it is something else (months, or not well formed).
+    """The length of a day-time interval; None for months and for other text.
 
     >>> parse_interval("INTERVAL '10' MINUTE")
     datetime.timedelta(seconds=600)
@@ -92,7 +92,7 @@ def _sum(amounts: list[tuple[str, ...]]) -> Interval:
         except ArithmeticError:
             raise ValueError(single or double or bare) from None
         if count != int(count) and unit != "second":
-            raise ValueError(f"a part of a {unit}")
+            raise ValueError(f"a fraction of a {unit}")
         if unit in _UNIT_MONTHS:
             months += int(count) * _UNIT_MONTHS[unit]
         elif unit in _UNIT_MICROSECONDS:
@@ -101,7 +101,7 @@ def _sum(amounts: list[tuple[str, ...]]) -> Interval:
             raise ValueError(written_unit)
         units.add(unit in _UNIT_MONTHS)
     if len(units) != 1:
-        raise ValueError("nothing, or months together with days")
+        raise ValueError("an interval has months, or days and smaller units")
     return Interval(months if True in units else None, microseconds)
 
 
@@ -113,7 +113,7 @@ def _ranged(negative: bool, body: str, first: str, last: str) -> Interval:
     if not matched:
         raise ValueError(body)
     fields = {name: int(value) for name, value in matched.groupdict().items() if value and name != "fraction"}
-    if any(value > _MOST.get(name, value) for name, value in fields.items() if name != first):
+    if any(value > _LARGEST.get(name, value) for name, value in fields.items() if name != first):
         raise ValueError(body)
     direction = -1 if (matched[1] == "-") != negative else 1
     if first == "year":

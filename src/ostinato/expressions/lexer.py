@@ -1,4 +1,4 @@
-"""SQL text -> tokens with their character spans. Comments and blanks are dropped; nothing is interpreted."""
+"""SQL text -> tokens with their spans in the text. The lexer drops comments and blanks and interprets nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Token:
 
     @property
     def upper(self) -> str:
-        """The text for comparison with keywords and symbols; quoted things never compare equal to one."""
+        """The text in upper case, to compare with keywords and symbols; empty for quoted tokens and numbers."""
         return self.text.upper() if self.kind in (Kind.WORD, Kind.SYMBOL) else ""
 
     @property
@@ -40,10 +40,10 @@ class Token:
 
 
 SYMBOLS = ("<=>", ">>>", "<>", "!=", ">=", "<=", "==", "||", "->", "=>", "::", "<<", ">>")
-"""Symbols of more than one character, longest first. `{-` and `*?` stay apart: patterns read them one by one."""
+"""Symbols of more than one character, longest first. Not `{-` and `*?`: patterns read those characters one by one."""
 
-MAX_NUMBER = 1000
-"""How many characters a number may have: enough for any double written out."""
+MAX_NUMBER_CHARACTERS = 1000
+"""Enough for any double written out."""
 
 _QUOTES = {"'": Kind.STRING, '"': Kind.DOUBLE_QUOTED, "`": Kind.BACK_QUOTED}
 
@@ -58,7 +58,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def first_token(text: str) -> Token:
-    """The first token, without reading the rest; END where there is none."""
+    """The first token, without reading the rest; END if there is none."""
     return next(_tokens(text), None) or Token(Kind.END, "", Span(len(text), len(text)))
 
 
@@ -81,13 +81,13 @@ def _tokens(text: str) -> Iterator[Token]:
 
 
 def _check_text(text: str) -> None:
-    """Arrow and Spark write every text as UTF-8, which has no lone surrogates."""
+    """Refuses text that can't be written as UTF-8, which Arrow and Spark use."""
     if not isinstance(text, str):
         raise QueryError("NOT_A_QUERY", f"expected text, got {type(text).__name__}")
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        message = f"the text holds a lone surrogate, {text[error.start]!r}, which UTF-8 can't write"
+        message = f"the text contains a lone surrogate, {text[error.start]!r}, which UTF-8 can't write"
         span, hint = Span(error.start, error.end), "surrogates come in pairs; was a file read as UTF-16?"
         raise QueryError("TEXT_NOT_UNICODE", message, text=text, span=span, hint=hint) from None
 
@@ -150,10 +150,10 @@ def _end_of_number(text: str, at: int) -> int:
         digits = end + 2 if text[end + 1 : end + 2] in ("+", "-") else end + 1
         if _is_digit(text, digits):
             end = _end_of_digits(text, digits)
-    if end - at > MAX_NUMBER:
+    if end - at > MAX_NUMBER_CHARACTERS:
         raise QueryError(
             "INVALID_LITERAL",
-            f"a number has {end - at} characters, more than {MAX_NUMBER}",
+            f"a number has {end - at} characters, more than {MAX_NUMBER_CHARACTERS}",
             text=text,
             span=Span(at, at + 1),
             hint="write it with an exponent",
@@ -168,7 +168,7 @@ def _end_of_number(text: str, at: int) -> int:
 
 
 def _is_digit(text: str, at: int) -> bool:
-    """Digits of other scripts, and superscripts, are none for Spark."""
+    """Whether an ASCII digit stands there. Spark takes no other digits."""
     return "0" <= text[at : at + 1] <= "9"
 
 

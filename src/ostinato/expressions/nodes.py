@@ -10,52 +10,52 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ostinato.errors import MatchError, QueryError, Span
-from ostinato.expressions import types as t
 from ostinato.expressions.syntax import Expr
 from ostinato.expressions.types import Settings
-from ostinato.expressions.values.vectors import Bools, Vector, both_valid, nulls_of
+from ostinato.expressions.values.vectors import Bools, Vector, nulls_of
 from ostinato.kernels.stopping import check_stopped
 
 
 @dataclass(slots=True)
 class Frame:
-    """The rows under evaluation: `leaf` gives the caller's columns, each asked for once."""
+    """The rows under evaluation. `leaf` supplies the caller's columns; the frame asks for each column once."""
 
     length: int
     leaf: Callable[[Expr], Vector]
-    seen: dict[int, Vector] = field(default_factory=dict)
+    _columns: dict[int, Vector] = field(default_factory=dict)
+    """Columns that were asked for, by the id of their node."""
 
     def column(self, node: Expr) -> Vector:
-        if id(node) not in self.seen:
-            self.seen[id(node)] = self.leaf(node)
-        return self.seen[id(node)]
+        if id(node) not in self._columns:
+            self._columns[id(node)] = self.leaf(node)
+        return self._columns[id(node)]
 
     def select(self, rows: npt.NDArray[np.intp]) -> Frame:
-        """A frame of these rows only, for branches that other rows must not reach."""
+        """A frame of these rows only, for branches that other rows must not enter."""
         return Frame(len(rows), lambda node: self.column(node).take(rows))
 
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """An expression with its type; `constant` holds the value of a literal. `run` may give one value for all rows."""
+    """An expression with its type. `constant` is the value of a literal. `run` may return one value for all rows."""
 
     type: pa.DataType
     run: Callable[[Frame], Vector]
     constant: Vector | None = None
     span: Span | None = None
     days_only: bool = False
-    """An INTERVAL DAY: Spark keeps that in the type, Arrow doesn't; a date plus one stays a date."""
+    """An INTERVAL DAY. A date plus such an interval stays a date. Spark has a type for it, Arrow hasn't."""
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A function or operator in the text: its errors name it and point at it."""
+    """A function or operator in the text. Its errors name it and have a caret there."""
 
     name: str
     settings: Settings
     span: Span | None = None
     attempt: bool = False
-    """TRY_CAST: the rules of ANSI, with NULL in place of an error."""
+    """TRY_CAST: ANSI rules, but NULL instead of an error."""
 
     def mismatch(self, message: str, hint: str | None = None) -> QueryError:
         return QueryError("TYPE_MISMATCH", message, hint=hint, span=self.span)
@@ -69,8 +69,8 @@ Kernel = Callable[..., Vector]
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
-    """One entry of the function table: how many arguments, and the type rule that also picks the implementation."""
+class FunctionRule:
+    """An entry of the function table: the number of arguments, and `plan`, which checks types and makes the node."""
 
     at_least: int
     at_most: int | None
@@ -89,14 +89,14 @@ def eager(site: Site, kind: pa.DataType, kernel: Kernel, args: Sequence[Typed]) 
         result = kernel(site, kind, *[arg.run(frame) for arg in args])
         if result.valid is None or len(result.valid) == len(result.values):
             return result
-        length = max(len(result.valid), len(result.values))  # one of them was decided by constants alone
+        length = max(len(result.valid), len(result.values))  # constants alone gave one of them
         return Vector(kind, result.expanded(length).values, np.broadcast_to(result.valid, length))
 
     return Typed(kind, run, span=site.span)
 
 
 def strict(kernel: Kernel) -> Kernel:
-    """The kernel with Spark's usual NULL rule: any NULL argument gives NULL; it is spared all-NULL constants."""
+    """The kernel with Spark's usual rule: a NULL argument gives NULL. A constant NULL never reaches the kernel."""
 
     def guarded(site: Site, kind: pa.DataType, *vectors: Vector) -> Vector:
         if any(len(vector) == 1 and vector.valid is not None and not vector.valid[0] for vector in vectors):
@@ -107,20 +107,20 @@ def strict(kernel: Kernel) -> Kernel:
 
 
 def fail_where(bad: Bools, valid: Bools | None, error: Callable[[], MatchError]) -> None:
-    """Raise if a row is bad that isn't NULL anyway."""
+    """Raises the error if a bad row isn't NULL."""
     if bad.any() and (valid is None or bool((bad & valid).any())):
         raise error()
 
 
 def null_where(bad: Bools, valid: Bools | None) -> Bools | None:
-    """The validity with the bad rows made NULL."""
+    """The validity, with bad rows as NULL."""
     if not bad.any():
         return valid
     return ~bad if valid is None else valid & ~bad
 
 
 def checked(site: Site, bad: Bools, valid: Bools | None, code: str, message: str) -> Bools | None:
-    """Bad rows raise under ANSI and are NULL otherwise."""
+    """Bad rows raise an error under ANSI and become NULL otherwise."""
     if site.settings.ansi and not site.attempt:
         fail_where(bad, valid, lambda: site.fault(code, message, ANSI_HINT))
         return valid
@@ -128,8 +128,3 @@ def checked(site: Site, bad: Bools, valid: Bools | None, code: str, message: str
 
 
 ANSI_HINT = "with spark.sql.ansi.enabled=false the result is NULL (or wraps around)"
-
-__all__ = [
-    "ANSI_HINT", "Frame", "Function", "Kernel", "Site", "Typed", "both_valid", "checked", "constant", "eager",
-    "fail_where", "null_where", "strict", "t",
-]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Names of functions whose value isn't decided by their arguments. Names only: binding a query loads no evaluator."""
+"""Names of functions whose value doesn't depend on their arguments alone. Binding needs them without the evaluator."""
 
 from __future__ import annotations
 

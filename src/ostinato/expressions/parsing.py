@@ -1,18 +1,18 @@
-"""Text of a Spark SQL expression -> syntax tree. Precedence as in Spark's grammar; nothing is resolved here."""
+"""Text of a Spark SQL expression -> syntax tree. Precedence as in Spark's grammar; names aren't resolved here."""
 
 from __future__ import annotations
 
 from ostinato.errors import Span
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.primary_parser import PrimaryParser
-from ostinato.expressions.syntax import Cast, Expr, Field, Operator, Subscript, children, span_of
+from ostinato.expressions.syntax import Cast, Expr, Field, Operator, Subscript, height_exceeds
 from ostinato.expressions.type_texts import read_type
 
 MAX_CHAIN = 140
-"""How many operators of a kind may follow one another: `a + b + c` nests to the left."""
+"""Largest number of operators in a row: `a + b + c` nests to the left."""
 
 MAX_LEVELS = 150
-"""How high the tree of an expression may be, parentheses and chains together."""
+"""Largest height of an expression's tree, with parentheses and chains together."""
 
 _BINARY: tuple[dict[str, str], ...] = (  # loosest first, below the comparisons
     {"|": "|"},
@@ -26,7 +26,7 @@ _COMPARISONS = {"=": "=", "==": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=
 
 
 def parse_expression(text: str, *, double_quoted_identifiers: bool = False) -> Expr:
-    """One whole expression.
+    """The tree of the text, which is one expression.
 
     >>> parse_expression("A.price > 1.1 * PREV(price)").op
     '>'
@@ -38,7 +38,7 @@ def parse_expression(text: str, *, double_quoted_identifiers: bool = False) -> E
 
 
 class ExpressionParser(PrimaryParser):
-    """Recursive descent over a cursor that it shares with the parser of the clause: operators, loosest first."""
+    """Reads operators by recursive descent, loosest first. It shares its cursor with the parser of the clause."""
 
     def expression(self) -> Expr:
         with self._deeper():
@@ -48,19 +48,14 @@ class ExpressionParser(PrimaryParser):
         return expr
 
     def _check_height(self, expr: Expr) -> None:
-        """Refuses trees on which Python's stack would end later: `x IS NULL IS NULL ...` nests, too."""
-        level, height = [expr], 0
-        while level:
-            height += 1
-            if height > MAX_LEVELS:
-                hint = "compute a part of it before matching, as a column"
-                self.cursor.fail(
-                    f"an expression has at most {MAX_LEVELS} levels", code="TOO_DEEP", span=span_of(expr), hint=hint
-                )
-            level = [child for node in level for child in children(node)]
+        """Refuses trees that would overflow Python's stack later. `x IS NULL IS NULL ...` nests, too."""
+        if height_exceeds(expr, MAX_LEVELS):
+            hint = "compute a sub-expression before matching, as a column"
+            message = f"an expression has at most {MAX_LEVELS} levels"
+            self.cursor.fail(message, code="TOO_DEEP", span=expr.span, hint=hint)
 
     def _logical(self, word: str) -> Expr:
-        """OR and AND chains are kept flat, so that a long one doesn't become a deep tree."""
+        """A chain of OR or AND is one node, so that a long chain doesn't become a deep tree."""
         operands = [self._logical("AND") if word == "OR" else self._negation()]
         while self.cursor.accept(word):
             operands.append(self._logical("AND") if word == "OR" else self._negation())
@@ -73,7 +68,7 @@ class ExpressionParser(PrimaryParser):
         if self.cursor.accept("NOT") or self.cursor.accept("!"):
             with self._deeper():
                 operand = self._negation()
-            return Operator("not", (operand,), first.span.to(span_of(operand)))
+            return Operator("not", (operand,), first.span.to(operand.span))
         return self._comparison()
 
     def _comparison(self) -> Expr:
@@ -106,11 +101,11 @@ class ExpressionParser(PrimaryParser):
         else:
             for word in ("NULL", "TRUE", "FALSE", "UNKNOWN"):
                 if cursor.accept(word):
-                    result = Operator(f"is {word.lower()}", (left,), start.span.to(span_of(left)))
+                    result = Operator(f"is {word.lower()}", (left,), start.span.to(left.span))
                     break
             else:
                 cursor.fail(f"expected NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM after IS, found {cursor.describe()}")
-        return Operator("not", (result,), span_of(result)) if negated else result
+        return Operator("not", (result,), result.span) if negated else result
 
     def _predicate(self, left: Expr) -> Expr:
         cursor = self.cursor
@@ -134,22 +129,22 @@ class ExpressionParser(PrimaryParser):
             if cursor.accept("ESCAPE"):
                 args.append(self.operand())
             result = Operator(op, tuple(args), _span(left, args[-1]))
-        return Operator("not", (result,), span_of(result)) if negated else result
+        return Operator("not", (result,), result.span) if negated else result
 
     def _binary(self, level: int) -> Expr:
-        """Precedence climbing: one Python frame for all levels, so that deep text doesn't end Python's stack."""
+        """Precedence climbing: one Python frame for all levels, so that deep text doesn't overflow Python's stack."""
         left, operators = self._unary(), 0
         while True:
             token = self.cursor.token.upper
-            here = next((i for i in range(level, len(_BINARY)) if token in _BINARY[i]), None)
-            if here is None:
+            operator_level = next((i for i in range(level, len(_BINARY)) if token in _BINARY[i]), None)
+            if operator_level is None:
                 return left
             operators += 1
             if operators > MAX_CHAIN:
                 self.cursor.fail(f"more than {MAX_CHAIN} operators in a row", code="TOO_DEEP")
             self.cursor.take()
-            right = self._binary(here + 1)
-            left = Operator(_BINARY[here][token], (left, right), _span(left, right))
+            right = self._binary(operator_level + 1)
+            left = Operator(_BINARY[operator_level][token], (left, right), _span(left, right))
 
     def operand(self) -> Expr:
         return self._binary(0)
@@ -162,7 +157,7 @@ class ExpressionParser(PrimaryParser):
         self.cursor.take()
         with self._deeper():
             operand = self._unary()
-        return Operator(op, (operand,), first.span.to(span_of(operand)))
+        return Operator(op, (operand,), first.span.to(operand.span))
 
     def _postfix(self) -> Expr:
         cursor, expr = self.cursor, self.primary()
@@ -171,22 +166,22 @@ class ExpressionParser(PrimaryParser):
                 cursor.take()
                 index = self.expression()
                 end = cursor.expect("]")
-                expr = Subscript(expr, index, end.span.to(span_of(expr)))
+                expr = Subscript(expr, index, end.span.to(expr.span))
             elif cursor.sees("."):
                 cursor.take()
                 name, span = cursor.name("a field name")
-                expr = Field(expr, name, span.to(span_of(expr)))
+                expr = Field(expr, name, span.to(expr.span))
             elif cursor.sees("::"):
                 cursor.take()
                 type_text, span = read_type(cursor)
-                expr = Cast(expr, type_text, span=span.to(span_of(expr)))
+                expr = Cast(expr, type_text, span=span.to(expr.span))
             else:
                 return expr
 
 
 def _span(first: Expr, last: Expr) -> Span | None:
-    span = span_of(first)
-    return None if span is None else span.to(span_of(last))
+    span = first.span
+    return None if span is None else span.to(last.span)
 
 
 _NO_PARENTHESES = frozenset(

@@ -26,16 +26,15 @@ from ostinato.expressions.syntax import (
     Parameter,
     Star,
     Subscript,
-    span_of,
     string_literal,
 )
 from ostinato.expressions.type_texts import read_interval, read_type
 
 MAX_DEPTH = 50
-"""How deep expressions may nest; deeper text is an error of ours instead of Python's."""
+"""Largest depth of nested expressions. Deeper text would overflow Python's stack."""
 
 MAX_LIST = 10_000
-"""How many values a list may have, as that of IN."""
+"""Largest number of values in a list, such as that of IN."""
 
 _TYPED_LITERALS = {
     "DATE": "date",
@@ -56,7 +55,7 @@ class PrimaryParser(ABC):
 
     @abstractmethod
     def expression(self) -> Expr:
-        """A whole expression."""
+        """An expression of any kind."""
 
     @abstractmethod
     def operand(self) -> Expr:
@@ -124,20 +123,20 @@ class PrimaryParser(ABC):
     def _reference(self) -> Expr:
         cursor = self.cursor
         name, span = cursor.name("a column")
-        parts = [name]
+        names = [name]
         while cursor.sees(".") and cursor.ahead().kind in (Kind.WORD, Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED):
             cursor.take()
-            part, end = cursor.name("a column")
-            parts.append(part)
+            following, end = cursor.name("a column")
+            names.append(following)
             span = span.to(end)
-            if len(parts) > MAX_DEPTH:
+            if len(names) > MAX_DEPTH:
                 cursor.fail(f"fields nest at most {MAX_DEPTH} levels deep", code="TOO_DEEP", span=span)
         if any(name.text.lower() in scope for scope in self.parameters):
             expr: Expr = Parameter(name, span)
-            for part in parts[1:]:
-                expr = Field(expr, part, span)
+            for field in names[1:]:
+                expr = Field(expr, field, span)
             return expr
-        return ColumnRef(tuple(parts), span)
+        return ColumnRef(tuple(names), span)
 
     def _call(self, semantics: str | None) -> Expr:
         cursor, token = self.cursor, self.cursor.token
@@ -198,7 +197,7 @@ class PrimaryParser(ABC):
         return args
 
     def _list(self, end: str) -> list[Expr]:
-        """Expressions separated by commas up to the closing symbol, which is stepped over."""
+        """Expressions separated by commas; steps over the closing symbol."""
         cursor = self.cursor
         items: list[Expr] = []
         if cursor.accept(end):
@@ -209,7 +208,7 @@ class PrimaryParser(ABC):
                 return items
 
     def _ends_list(self, end: str, count: int) -> bool:
-        """Steps over the closing symbol or over a comma behind the value of this number; whether it was the last."""
+        """Steps over the closing symbol or a comma behind value number `count`; whether the list ends there."""
         if self.cursor.accept(end):
             return True
         self.cursor.expect(",", hint=f"the list is closed by '{end}'")
@@ -219,7 +218,7 @@ class PrimaryParser(ABC):
         return False
 
     def _listed_literal(self, end: str) -> Expr | None:
-        """A number or string that stands alone in a list: long lists consist of them, so they take a short way."""
+        """A number or string that stands alone in a list: a fast path for long lists."""
         token = self.cursor.token
         if token.kind not in (Kind.NUMBER, Kind.STRING) or self.cursor.ahead().upper not in (",", end):
             return None
@@ -228,8 +227,8 @@ class PrimaryParser(ABC):
     def _fields(self, first: Expr | None = None) -> list[Expr]:
         """The fields of a struct up to the closing parenthesis: each one's name, then its value.
 
-        Spark takes a name from the text of a column or field. Our columns reach Spark under other names, so the name is
-        written down here. `first` is the first value, if it has been read.
+        Spark takes a name from the text of a column or field. Our columns have other names in Spark, so the parser
+        writes the name down. `first` is the first value, if it has been read.
         """
         cursor = self.cursor
         items: list[Expr] = []
@@ -283,7 +282,7 @@ class PrimaryParser(ABC):
         self.parameters.append(tuple(name.text.lower() for name in names))
         body = self.expression()
         self.parameters.pop()
-        return Lambda(names, body, start.to(span_of(body)))
+        return Lambda(names, body, start.to(body.span))
 
     def _refuse_subquery(self) -> None:
         if self.cursor.token.upper in ("SELECT", "WITH", "VALUES") and self.cursor.ahead().upper != ")":
@@ -326,7 +325,7 @@ class PrimaryParser(ABC):
 
 
 def _field_name(value: Expr, position: int) -> Literal:
-    """The name that Spark gives a struct's field at this position, counted from 0, where none is written."""
+    """The name that Spark gives a struct's field without a written name, at this position from 0."""
     match value:
         case ColumnRef(parts=(*_, name)) | Field(name=name) | Parameter(name=name):
             return string_literal(name.text)

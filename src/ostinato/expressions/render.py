@@ -28,8 +28,6 @@ from ostinato.expressions.syntax import (
 )
 
 _PREFIX = {"neg": "- ", "pos": "+ ", "~": "~ ", "not": "NOT "}
-
-
 _POSTFIX = {"is null", "is true", "is false", "is unknown"}
 
 
@@ -39,13 +37,13 @@ def quote(name: str) -> str:
 
 
 def render_expression(expr: Expr, leaf: Callable[[Expr], str | None] = lambda expr: None) -> str:
-    """The expression as Spark SQL, with every operator in parentheses. `leaf` may give the text of any node."""
+    """The expression as Spark SQL, with every operator in parentheses. `leaf` may supply the text of a node."""
     text = leaf(expr)
     if text is not None:
         return text
 
-    def inner(part: Expr) -> str:
-        return render_expression(part, leaf)
+    def inner(node: Expr) -> str:
+        return render_expression(node, leaf)
 
     match expr:
         case Literal(text=raw):
@@ -97,8 +95,7 @@ def _operator(op: str, args: list[str]) -> str:
         return f"({args[0]} BETWEEN {args[1]} AND {args[2]})"
     if op in ("like", "ilike", "rlike") and len(args) == 3:
         return f"({args[0]} {op.upper()} {args[1]} ESCAPE {args[2]})"
-    word = op.upper()
-    return "(" + f" {word} ".join(args) + ")"
+    return "(" + f" {op.upper()} ".join(args) + ")"
 
 
 def _case(expr: Case, inner: Callable[[Expr], str]) -> str:
@@ -113,7 +110,7 @@ def _case(expr: Case, inner: Callable[[Expr], str]) -> str:
 
 
 def _navigation(expr: Navigation, leaf: Callable[[Expr], str | None]) -> str:
-    """A bound navigation, for people: `PREV(LAST(A.price, 2), 1)`."""
+    """A bound navigation, as in `PREV(LAST(A.price, 2), 1)`; Spark doesn't read it."""
     rows = variable_set(expr.rows)
 
     def qualified(node: Expr) -> str | None:

@@ -1,8 +1,8 @@
-"""Expressions of DEFINE and MEASURES: the syntax as written, and the leaves that binding puts into it.
+"""The nodes of an expression: the syntax as written, and the nodes that binding puts in.
 
-The parser gives `Literal`, `ColumnRef`, `Call` and the other syntax nodes. Binding (`clause_binding.py`) replaces every
-reference to rows of the match by a `Navigation` or an `Aggregate`. Below those, `Column` stands for a plain column of
-the one row in question.
+The parser makes `Literal`, `ColumnRef`, `Call` and the other syntax nodes. Binding (`clause_binding.py`) replaces every
+reference to rows of the match by a `Navigation` or an `Aggregate`. Below those, a `Column` is a plain column of the one
+row that they read.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class ColumnRef:
-    """`price`, `A.price`, `address.city`, `A.address.city`: binding decides the meaning of each name."""
+    """A dotted name: `price`, `A.price`, `address.city`, `A.address.city`. Binding decides the meaning of each part."""
 
     parts: tuple[Name, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
@@ -60,7 +60,7 @@ class Star:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function call; `semantics` is RUNNING or FINAL where written. `name` is lower case."""
+    """A function call. `semantics` is RUNNING or FINAL if written. `name` is lower case."""
 
     name: str
     args: tuple[Expr, ...] = ()
@@ -95,7 +95,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """CAST(value AS type), TRY_CAST and `value::type`; the type as written."""
+    """CAST(value AS type), TRY_CAST and `value::type`, with the type as written."""
 
     value: Expr
     type_text: str
@@ -123,7 +123,7 @@ class Subscript:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """`base.name` where base isn't a plain reference."""
+    """`base.name`, where the base isn't a plain reference."""
 
     base: Expr
     name: Name
@@ -152,7 +152,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the row in question, by its real name in the input."""
+    """A column of the row that is read, by its real name in the input."""
 
     name: str
     span: Span | None = field(default=None, compare=False, repr=False)
@@ -160,7 +160,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class RowClassifier:
-    """The variable that the row in question was matched to; NULL outside the match."""
+    """The variable that the row was matched to; NULL outside the match."""
 
     span: Span | None = field(default=None, compare=False, repr=False)
 
@@ -180,15 +180,16 @@ class Anchor(enum.Enum):
 
 
 RowSet = frozenset[str] | None
-"""The primary variables whose rows count; None stands for every row of the match."""
+"""The primary variables whose rows count; None means every row of the match."""
 
 
 @dataclass(frozen=True, slots=True)
 class Navigation:
-    """`operand` at one row: the `skip`-th from the `anchor` among `rows`, then `shift` rows further in the partition.
+    """`operand` at one row: row number `skip`, counted from the `anchor` among `rows`, then `shift` rows further.
 
-    `PREV(LAST(A.x, 2), 1)` is Navigation(Column x, {A}, LAST, skip=2, shift=-1). A bare `x` is LAST, 0, 0 over all
-    rows. `final` counts the rows of the whole match, otherwise those up to the current row.
+    The shift counts rows of the partition. `PREV(LAST(A.x, 2), 1)` is Navigation(Column x, {A}, LAST, skip=2,
+    shift=-1). A bare `x` is LAST, 0, 0 over all rows. `final` counts the rows of the whole match, otherwise those up to
+    the current row.
     """
 
     operand: Expr
@@ -239,8 +240,8 @@ def children(expr: Expr) -> tuple[Expr, ...]:
         case Call(args=args) | Operator(args=args) | Aggregate(args=args):
             return args
         case Case(operand, branches, default):
-            inner = [part for branch in branches for part in branch]
-            return tuple(part for part in (operand, *inner, default) if part is not None)
+            inner = [node for branch in branches for node in branch]
+            return tuple(node for node in (operand, *inner, default) if node is not None)
         case Cast(value=value):
             return (value,)
         case Extract(source=source):
@@ -264,6 +265,14 @@ def walk(expr: Expr) -> Iterator[Expr]:
         node = waiting.pop()
         yield node
         waiting.extend(reversed(children(node)))
+
+
+def height_exceeds(expr: Expr, levels: int) -> bool:
+    """Whether the tree has more levels than this."""
+    level = [expr]
+    for _ in range(levels):
+        level = [child for node in level for child in children(node)]
+    return bool(level)
 
 
 def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
@@ -294,19 +303,14 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
             return expr
 
 
-def span_of(expr: Expr) -> Span | None:
-    """Where the expression stands in the text, if it came from one."""
-    return expr.span
-
-
 def string_literal(text: str) -> Literal:
-    """The text as a literal that every reader of ours takes back."""
+    """The text as a string literal."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return Literal("string", f"'{escaped}'")
 
 
 def with_label(operand: Expr, label: Expr) -> Expr:
-    """An expression over one row with its CLASSIFIER() filled in."""
+    """An expression over one row, with `label` in place of CLASSIFIER()."""
     if isinstance(operand, RowClassifier):
         return label
-    return rebuild(operand, lambda part: with_label(part, label))
+    return rebuild(operand, lambda node: with_label(node, label))

@@ -1,4 +1,4 @@
-"""Names of types and INTERVAL literals: read from the text and kept as written."""
+"""Reads names of types and INTERVAL literals from a cursor; returns them as written."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Spark's types as pyarrow DataTypes: their names, the wider of two types, and how decimals widen."""
+"""Spark's types as pyarrow DataTypes: their names, the common type of two types, and the types of decimals."""
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ INT8, INT16, INT32, INT64 = pa.int8(), pa.int16(), pa.int32(), pa.int64()
 FLOAT, DOUBLE = pa.float32(), pa.float64()
 NTZ, DURATION = pa.timestamp("us"), pa.duration("us")
 MONTHS = pa.month_day_nano_interval()
-"""A year-month interval. Inside the evaluator it is a count of months; Spark ships no such column through Arrow."""
+"""A year-month interval. The evaluator holds it as a number of months. Spark ships no such column through Arrow."""
 
 INTEGRAL = (INT8, INT16, INT32, INT64)
 _INTEGER_DIGITS = {INT8: 3, INT16: 5, INT32: 10, INT64: 20}
@@ -34,7 +35,7 @@ class Settings:
 
     @property
     def timestamp(self) -> pa.DataType:
-        """TIMESTAMP as this session ships it."""
+        """TIMESTAMP in this session's time zone."""
         return pa.timestamp("us", self.timezone)
 
 
@@ -55,7 +56,7 @@ def is_numeric(kind: pa.DataType) -> bool:
 
 
 def is_timestamp(kind: pa.DataType) -> bool:
-    """TIMESTAMP, which is a point in time; TIMESTAMP_NTZ isn't."""
+    """TIMESTAMP, a point in time; not TIMESTAMP_NTZ."""
     return bool(pa.types.is_timestamp(kind)) and kind.tz is not None
 
 
@@ -80,7 +81,7 @@ def is_nested(kind: pa.DataType) -> bool:
 
 
 def spark_name(kind: pa.DataType) -> str:
-    """The type as Spark's errors and casts spell it.
+    """The type as Spark's errors and casts write it.
 
     >>> spark_name(pa.decimal128(10, 2)), spark_name(pa.list_(pa.int32()))
     ('DECIMAL(10,2)', 'ARRAY<INT>')
@@ -101,12 +102,12 @@ def spark_name(kind: pa.DataType) -> str:
     if is_map(kind):
         return f"MAP<{spark_name(kind.key_type)}, {spark_name(kind.item_type)}>"
     if is_struct(kind):
-        return "STRUCT<" + ", ".join(f"{part.name}: {spark_name(part.type)}" for part in kind) + ">"
+        return "STRUCT<" + ", ".join(f"{field.name}: {spark_name(field.type)}" for field in kind) + ">"
     return str(kind).upper()
 
 
 def normalise(kind: pa.DataType, settings: Settings) -> pa.DataType:
-    """The type that the evaluator works with for a column of this Arrow type: one of those Spark itself ships."""
+    """The type that the evaluator uses for a column of this Arrow type: one of the types that Spark ships."""
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return STRING
     if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind) or pa.types.is_fixed_size_binary(kind):
@@ -130,7 +131,7 @@ def normalise(kind: pa.DataType, settings: Settings) -> pa.DataType:
     if pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind) or is_list(kind):
         return pa.list_(pa.field("element", normalise(kind.value_type, settings)))
     if is_struct(kind):
-        return pa.struct([pa.field(part.name, normalise(part.type, settings)) for part in kind])
+        return pa.struct([pa.field(field.name, normalise(field.type, settings)) for field in kind])
     if is_map(kind):
         return pa.map_(normalise(kind.key_type, settings), normalise(kind.item_type, settings))
     return kind
@@ -144,7 +145,7 @@ def array_of(kind: pa.DataType) -> pa.DataType:
 
 
 def decimal_of(kind: pa.DataType) -> pa.DataType:
-    """The decimal that holds every value of the type; floats as Spark sees them."""
+    """The decimal type that holds every value of a number type; for floats, the type that Spark takes."""
     if is_decimal(kind):
         return kind
     if kind in (FLOAT, DOUBLE):
@@ -153,7 +154,7 @@ def decimal_of(kind: pa.DataType) -> pa.DataType:
 
 
 def bounded(precision: int, scale: int) -> pa.DataType:
-    """Both cut to 38 digits, fraction kept."""
+    """A decimal with precision and scale limited to 38."""
     return pa.decimal128(min(precision, MAX_PRECISION), min(scale, MAX_PRECISION))
 
 
@@ -165,16 +166,16 @@ def adjusted(precision: int, scale: int) -> pa.DataType:
     """
     if precision <= MAX_PRECISION:
         return pa.decimal128(precision, scale)
-    whole = precision - scale
-    return pa.decimal128(MAX_PRECISION, max(MAX_PRECISION - whole, min(scale, 6)))
+    whole_digits = precision - scale
+    return pa.decimal128(MAX_PRECISION, max(MAX_PRECISION - whole_digits, min(scale, 6)))
 
 
 def wider_decimal(left: pa.DataType, right: pa.DataType) -> pa.DataType:
     scale = max(left.scale, right.scale)
-    whole = max(left.precision - left.scale, right.precision - right.scale)
-    if whole + scale > MAX_PRECISION:  # whole digits win, as Spark's boundedPreferIntegralDigits
-        return pa.decimal128(MAX_PRECISION, max(0, min(scale, MAX_PRECISION - whole)))
-    return pa.decimal128(whole + scale, scale)
+    whole_digits = max(left.precision - left.scale, right.precision - right.scale)
+    if whole_digits + scale > MAX_PRECISION:  # whole digits win, as in Spark's boundedPreferIntegralDigits
+        return pa.decimal128(MAX_PRECISION, max(0, min(scale, MAX_PRECISION - whole_digits)))
+    return pa.decimal128(whole_digits + scale, scale)
 
 
 # --- common types -----------------------------------------------------------------------------------------------------
@@ -214,8 +215,8 @@ def common_type(
 ) -> pa.DataType | None:
     """The type to which both operands are cast, or None where Spark refuses.
 
-    `comparing` is the rule of `=` and `<`, otherwise that of CASE, COALESCE and IN; `strings` says whether a string
-    may meet another type at all (not so in GREATEST).
+    `comparing` selects the rule of `=` and `<` instead of that of CASE, COALESCE and IN. `strings` allows a string
+    with another type; GREATEST doesn't.
     """
     if left == right:
         return left
@@ -227,8 +228,7 @@ def common_type(
         return _wider_datetime(left, right)
     if STRING in (left, right):
         return _with_string(right if left == STRING else left, settings.ansi, comparing) if strings else None
-    inner: Callable[[pa.DataType, pa.DataType], pa.DataType | None]
-    inner = lambda one, two: common_type(one, two, settings, comparing=comparing, strings=strings)  # noqa: E731
+    inner = functools.partial(common_type, settings=settings, comparing=comparing, strings=strings)
     if is_list(left) and is_list(right):
         element = inner(left.value_type, right.value_type)
         return None if element is None else array_of(element)
@@ -236,14 +236,14 @@ def common_type(
         key, item = inner(left.key_type, right.key_type), inner(left.item_type, right.item_type)
         return None if key is None or item is None else pa.map_(key, item)
     if is_struct(left) and is_struct(right) and left.num_fields == right.num_fields:
-        parts = [inner(one.type, two.type) for one, two in zip(left, right, strict=True)]
-        if all(part is not None for part in parts):
-            return pa.struct([pa.field(one.name, part) for one, part in zip(left, parts, strict=True)])
+        kinds = [inner(one.type, two.type) for one, two in zip(left, right, strict=True)]
+        if all(kind is not None for kind in kinds):
+            return pa.struct([pa.field(one.name, kind) for one, kind in zip(left, kinds, strict=True)])
     return None
 
 
 def common_of_all(kinds: Iterable[pa.DataType], settings: Settings, *, strings: bool = True) -> pa.DataType | None:
-    """The common type of several values, folded from the left as Spark does; strings last without ANSI."""
+    """The common type of several types, from left to right as in Spark; without ANSI, strings come last."""
     ordered = list(kinds)
     if not settings.ansi:
         ordered.sort(key=lambda kind: kind != STRING)
@@ -265,11 +265,11 @@ _WORDS = {
 
 
 MAX_TYPE_DEPTH = 50
-"""How deep the types of a CAST may nest."""
+"""Largest depth of the types of a CAST."""
 
 
 def parse_type(text: str, settings: Settings) -> pa.DataType | None:
-    """The type that CAST names, or None when it isn't one that the evaluator casts to.
+    """The type that CAST names; None if the evaluator doesn't cast to it.
 
     >>> parse_type("Decimal(10, 2)", Settings()), parse_type("array<int>", Settings()).value_type
     (Decimal128Type(decimal128(10, 2)), DataType(int32))
@@ -297,7 +297,7 @@ def parse_type(text: str, settings: Settings) -> pa.DataType | None:
 
 
 def storage_dtype(kind: pa.DataType) -> np.dtype[Any] | None:
-    """The numpy dtype that a Vector of this type keeps its values in; None when it keeps an Arrow array."""
+    """The numpy dtype of a Vector's values of this type; None if the Vector holds an Arrow array."""
     if kind in (BOOL, NULL):
         return np.dtype(bool)
     if is_numeric(kind) and not is_decimal(kind):

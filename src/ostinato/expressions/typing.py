@@ -1,4 +1,4 @@
-"""Expr -> Typed, with every implicit cast written out. A type error says why an expression has no type."""
+"""Expr -> Typed, with implicit casts inserted. A type error says why an expression has no type."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ostinato.expressions.functions.function_table import FUNCTIONS, OPERATORS, 
 from ostinato.expressions.functions.functions_nested import plan_field, plan_subscript
 from ostinato.expressions.functions.functions_time import plan_extract
 from ostinato.expressions.functions.logic import plan_case
-from ostinato.expressions.nodes import Frame, Function, Site, Typed, constant
+from ostinato.expressions.nodes import Frame, FunctionRule, Site, Typed, constant
 from ostinato.expressions.nondeterministic import CLOCK_FUNCTIONS, NONDETERMINISTIC
 from ostinato.expressions.parsing import MAX_LEVELS
 from ostinato.expressions.syntax import (
@@ -30,8 +30,7 @@ from ostinato.expressions.syntax import (
     Literal,
     Operator,
     Subscript,
-    children,
-    span_of,
+    height_exceeds,
 )
 from ostinato.expressions.types import Settings
 from ostinato.expressions.values.literals import literal_value
@@ -43,8 +42,8 @@ LeafType = Callable[[Expr], pa.DataType | None]
 def type_of(expr: Expr, leaf_type: LeafType, settings: Settings = Settings()) -> pa.DataType:
     """The type of the expression's values.
 
-    `leaf_type` answers for the nodes that the caller supplies values for (columns, navigations, aggregates); None
-    means: look inside. Raises QueryError: UNKNOWN_FUNCTION, UNSUPPORTED_FUNCTION, NONDETERMINISTIC_FUNCTION,
+    `leaf_type` gives the type of nodes whose values the caller supplies (columns, navigations, aggregates), and None
+    for all others. Raises QueryError: UNKNOWN_FUNCTION, UNSUPPORTED_FUNCTION, NONDETERMINISTIC_FUNCTION,
     TYPE_MISMATCH, INVALID_LITERAL.
 
     >>> from ostinato.expressions.syntax import Column
@@ -58,17 +57,9 @@ def type_of(expr: Expr, leaf_type: LeafType, settings: Settings = Settings()) ->
 
 def resolve(expr: Expr, leaf_type: LeafType, settings: Settings) -> Typed:
     """The typed form of the expression, ready to run."""
-    _check_depth(expr)
+    if height_exceeds(expr, MAX_LEVELS):
+        raise QueryError("TOO_DEEP", f"an expression has at most {MAX_LEVELS} levels", span=expr.span)
     return _Resolver(leaf_type, settings).node(expr)
-
-
-def _check_depth(expr: Expr) -> None:
-    level, depth = [expr], 0
-    while level:
-        depth += 1
-        if depth > MAX_LEVELS:
-            raise QueryError("TOO_DEEP", f"an expression nests at most {MAX_LEVELS} levels deep", span=span_of(expr))
-        level = [child for node in level for child in children(node)]
 
 
 class _Resolver:
@@ -97,17 +88,17 @@ class _Resolver:
                 return plan_extract(self.site("extract", expr), unit, self.node(source))
             case Subscript(base, index):
                 return plan_subscript(self.site("[]", expr), self.node(base), self.node(index))
-            case Field(base, name):
-                return plan_field(self.site(".", expr), self.node(base), name.text)
+            case Field(base, field_name):
+                return plan_field(self.site(".", expr), self.node(base), field_name.text)
             case Column() | ColumnRef():
-                known_as = expr.name if isinstance(expr, Column) else ".".join(part.text for part in expr.parts)
-                raise QueryError("UNKNOWN_COLUMN", f"there is no column '{known_as}'", span=span_of(expr))
+                name = expr.name if isinstance(expr, Column) else ".".join(part.text for part in expr.parts)
+                raise QueryError("UNKNOWN_COLUMN", f"there is no column '{name}'", span=expr.span)
             case _:
                 word = type(expr).__name__
-                raise QueryError("UNSUPPORTED_EXPRESSION", f"{word} can't stand here", span=span_of(expr))
+                raise QueryError("UNSUPPORTED_EXPRESSION", f"{word} can't stand here", span=expr.span)
 
     def site(self, name: str, expr: Expr) -> Site:
-        return Site(name, self.settings, span_of(expr))
+        return Site(name, self.settings, expr.span)
 
     def literal(self, expr: Literal) -> Typed:
         scalar = literal_value(expr, self.settings)
@@ -157,11 +148,11 @@ def _leaf(expr: Expr, kind: pa.DataType) -> Typed:
         vector = frame.column(expr)
         return vector if vector.type == kind else _as_declared(vector, kind)
 
-    return Typed(kind, run, span=span_of(expr))
+    return Typed(kind, run, span=expr.span)
 
 
 def _as_declared(vector: Vector, kind: pa.DataType) -> Vector:
-    """A plain numpy column under the type that the caller declared, such as microseconds for TIMESTAMP."""
+    """A numpy column as the type that the caller declared: int64 as TIMESTAMP, for example."""
     if vector.type == t.NULL:
         return nulls_of(kind, len(vector))
     if t.storage_dtype(kind) is None or t.storage_dtype(kind) != t.storage_dtype(vector.type):
@@ -169,7 +160,7 @@ def _as_declared(vector: Vector, kind: pa.DataType) -> Vector:
     return Vector(kind, vector.values, vector.valid)
 
 
-def _planned(function: Function, site: Site, args: Sequence[Typed]) -> Typed:
+def _planned(function: FunctionRule, site: Site, args: Sequence[Typed]) -> Typed:
     if len(args) < function.at_least or (function.at_most is not None and len(args) > function.at_most):
         most = function.at_most
         wanted = f"{function.at_least}" if most == function.at_least else f"{function.at_least} to {most or 'any'}"
@@ -180,7 +171,7 @@ def _planned(function: Function, site: Site, args: Sequence[Typed]) -> Typed:
 
 
 def _only_days(text: str) -> bool:
-    """Whether an interval literal is one of days, not of anything shorter."""
+    """Whether an interval literal has days and weeks only."""
     words = [word for word in "".join(c if c.isalpha() else " " for c in text.lower()).split() if word != "interval"]
     return bool(words) and all(word in ("day", "days", "week", "weeks") for word in words)
 
@@ -188,7 +179,7 @@ def _only_days(text: str) -> bool:
 def _no_function(expr: Call) -> QueryError:
     if expr.name in NONDETERMINISTIC | CLOCK_FUNCTIONS:
         return QueryError(
-            "NONDETERMINISTIC_FUNCTION", f"{expr.name} gives another value each time, so rows couldn't be trusted",
+            "NONDETERMINISTIC_FUNCTION", f"{expr.name} gives another value each time, so runs would differ",
             hint="compute it into a column before matching", span=expr.span,
         )  # fmt: skip
     if expr.name in SPARK_ONLY:
@@ -200,6 +191,3 @@ def _no_function(expr: Call) -> QueryError:
         "UNKNOWN_FUNCTION", f"there is no function '{expr.name}'",
         hint=did_you_mean(expr.name, [*FUNCTIONS, *SPARK_ONLY]), span=expr.span,
     )  # fmt: skip
-
-
-__all__ = ["Settings", "resolve", "type_of"]

@@ -20,11 +20,11 @@ class Work:
     visits: int
     checks: int
     births: int = 0
-    """Includes refused ones: the matcher computes them before it refuses them."""
+    """Includes partial matches that were refused: the matcher computes them first."""
 
 
 class Clock(Protocol):
-    """Stateless: callers read it before and after a piece of work."""
+    """Measures work. A clock has no state: callers read it before and after."""
 
     def now_ns(self) -> int: ...
 
@@ -57,8 +57,9 @@ class ThreadClock:
 
 @dataclass(frozen=True, slots=True)
 class VirtualClock:
-    """Charges for the work itself; deciding what to keep costs nothing. Unless told otherwise, it charges about
-    what the kernel takes (two patterns of seven events, one core).
+    """Charges by the amount of work. Choosing which partial matches to keep costs nothing.
+
+    The default tariff is about the time of the kernel (two patterns of seven events, one core).
 
     >>> VirtualClock().spent_ns(0, Work(events=2, visits=10, checks=5, births=1))
     500
@@ -70,17 +71,17 @@ class VirtualClock:
     ns_per_birth: int = 80
 
     def __post_init__(self) -> None:
-        for name, charged in asdict(self).items():
-            if not isinstance(charged, int) or isinstance(charged, bool) or charged < 0:
-                raise QueryError("INVALID_OPTION", f"{name} is a whole number from 0 on, not {charged!r}")
+        for name, price_ns in asdict(self).items():
+            if not isinstance(price_ns, int) or isinstance(price_ns, bool) or price_ns < 0:
+                raise QueryError("INVALID_OPTION", f"{name} is a whole number from 0 on, not {price_ns!r}")
 
     def now_ns(self) -> int:
         return 0
 
     def spent_ns(self, began_ns: int, work: Work) -> int:
-        looked = self.ns_per_visit * work.visits + self.ns_per_check * work.checks
-        return self.ns_per_event * work.events + looked + self.ns_per_birth * work.births
+        reading = self.ns_per_event * work.events + self.ns_per_visit * work.visits
+        return reading + self.ns_per_check * work.checks + self.ns_per_birth * work.births
 
     def to_values(self) -> dict[str, int]:
-        """The arguments that make the same clock again."""
+        """The constructor's arguments by name."""
         return asdict(self)

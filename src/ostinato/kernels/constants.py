@@ -1,6 +1,6 @@
-"""Numbers with a meaning of their own that planning, drivers and kernels all use. No kernel is loaded here."""
+"""Constants that planning, drivers and kernels share. Importing this module loads no kernel."""
 
 from __future__ import annotations
 
 NO_TIME = -(1 << 63)
-"""The time of a row that has none; as `known_until`: nothing is known about rows to come."""
+"""The time of a row without a time. As `known_until`: nothing is known about later rows."""

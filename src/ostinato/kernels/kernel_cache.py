@@ -1,10 +1,12 @@
-"""Python function -> compiled kernel, kept on disk between processes wherever something can be written.
+"""Python function -> compiled kernel, stored on disk for later processes where the disk can be written.
 
-numba's own cache has three gaps that this closes. It refuses to import a cached kernel where neither the package's
-folder nor HOME can be written (Spark workers often run so). It looks at the file of the kernel only, so a kernel keeps
-the old code of another file's kernel that it calls. And it hands out code without bounds checks when they are asked
-for. So a kernel's folder stands for the state of all sources that it is made of. The caller's numba settings stay
-as they are.
+numba's own cache has three gaps:
+- It refuses to load a kernel where neither the package's folder nor HOME can be written. Spark workers often run so.
+- It checks only the file of the kernel. If a function in another file changes, the kernel keeps its old code.
+- It ignores bounds checks: a process that asks for them gets code without them.
+
+Therefore the name of a kernel's folder contains a fingerprint of all sources that the kernel is made of, and of the
+settings. The caller's numba settings don't change.
 
 A stored kernel is code that runs when it is loaded. So kernels are stored only where no other user can write.
 """
@@ -32,57 +34,57 @@ from ostinato.errors import OstinatoWarning
 from ostinato.kernels.kernel_sources import KernelSources
 from ostinato.kernels.private_folders import Untrusted, current_user, make_private, user_cache
 
-Function = Callable[..., Any]
-"""A kernel's arguments have no types: numba finds out what arrives."""
+AnyFunction = Callable[..., Any]
+"""Any Python function. Kernels declare no argument types: numba infers them at the call."""
 
 _PACKAGE = Path(__file__).parents[1]
-"""Inside a zip, no folder has this name."""
+"""The package's folder. If the package is a zip, this path isn't a folder."""
 _SOURCES: Traversable = files("ostinato")
-"""The same place, readable inside a zip as well."""
+"""The package's sources, also readable inside a zip."""
 _KERNEL_SOURCES = KernelSources(_SOURCES)
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _BORROWING: dict[str, Any] = {**_OPTIONS, "_nrt": False}
-"""Without numba's reference counting: arrays are borrowed from the caller, none may be made. Reading an array out of a
-tuple costs an atomic addition otherwise, which made the search ten times slower."""
+"""Without numba's reference counting: a kernel borrows arrays from its caller and can't make any. With it, reading an
+array out of a tuple costs an atomic addition, which made the search ten times slower."""
 _FOLDER_PREFIX = "kernels-"
 _WARNED: set[Path] = set()
 _FORGET_AFTER_SECONDS = 14 * 24 * 3600
 
 
-def kernel(function: Function) -> Function:
-    """Compile on first call, or load from an earlier process. NumPy's rules for division; the GIL is released."""
+def kernel(function: AnyFunction) -> AnyFunction:
+    """A kernel that is compiled on its first call, or loaded from disk. Divides by NumPy's rules, releases the GIL."""
     return _cached(function, _OPTIONS)
 
 
-def borrowing_kernel(function: Function, *, cached: bool = True) -> Function:
-    """A kernel that makes no array of its own: what it is given is not counted while it runs."""
+def borrowing_kernel(function: AnyFunction, *, cached: bool = True) -> AnyFunction:
+    """A kernel that makes no arrays. numba counts no references while it runs."""
     return _cached(function, _BORROWING) if cached else _uncached(function, _BORROWING)
 
 
-def inline_kernel(function: Function) -> Function:
-    """A small function that kernels call; only ever stored as a part of them. It makes no array.
+def inline_kernel(function: AnyFunction) -> AnyFunction:
+    """A small function that kernels call, stored only inside them. It makes no arrays.
 
-    Always inlined: a call would copy every array of the tuples that are passed.
+    It is always inlined: a call would copy every array of the tuples that it gets.
     """
     return _uncached(function, {**_BORROWING, "forceinline": True})
 
 
-def called_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that kernels call but don't take into their loops; stored as a part of them. It makes no array."""
+def called_kernel(function: AnyFunction) -> AnyFunction:
+    """A function that kernels call and don't inline, stored only inside them. It makes no arrays."""
     return _uncached(function, _BORROWING)
 
 
-def _uncached(function: Function, options: dict[str, Any]) -> Function:
-    compiled: Function = numba.njit(**options)(function)
+def _uncached(function: AnyFunction, options: dict[str, Any]) -> AnyFunction:
+    compiled: AnyFunction = numba.njit(**options)(function)
     return compiled
 
 
-def _cached(function: Function, options: dict[str, Any]) -> Function:
+def _cached(function: AnyFunction, options: dict[str, Any]) -> AnyFunction:
     folder = prepare_numba_cache(_makers(function))
     if folder is None:
         return _uncached(function, options)
     before = numba.config.CACHE_DIR
-    # numba decides on the folder while it decorates: ours must not reach kernels that aren't ours.
+    # numba chooses the folder while it decorates. Other packages' kernels must not get ours.
     numba.config.CACHE_DIR = str(folder)
     try:
         compiled: Any = numba.njit(cache=True, **options)(_on_disk(function, folder))
@@ -90,19 +92,19 @@ def _cached(function: Function, options: dict[str, Any]) -> Function:
         return _uncached(function, options)
     finally:
         numba.config.CACHE_DIR = before
-    # Where our folder fails, numba takes others that nobody has checked. NUMBA_DISABLE_JIT makes no kernel.
+    # If our folder fails, numba takes another one, unchecked. With NUMBA_DISABLE_JIT the function stays as it is.
     is_elsewhere = compiled is not function and not Path(compiled.stats.cache_path).is_relative_to(folder)
-    trusted: Function = _uncached(function, options) if is_elsewhere else compiled
+    trusted: AnyFunction = _uncached(function, options) if is_elsewhere else compiled
     return trusted
 
 
-def _on_disk(function: Function, folder: Path) -> Function:
-    """The function, with a copy of its source file in the folder where the package is a zip: numba stores no others."""
+def _on_disk(function: AnyFunction, folder: Path) -> AnyFunction:
+    """The function. If the package is a zip, its source file is copied to disk: numba stores no other kernels."""
     path = _within_package(function)
     if path is None or _PACKAGE.is_dir():
         return function
     copy = folder / "sources" / path
-    if not copy.exists():  # once: some versions of numba take a newer file for another
+    if not copy.exists():  # write it once: some versions of numba recompile if the file is newer
         copy.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=copy.parent, delete=False) as fresh:
             fresh.write(_SOURCES.joinpath(*path.parts).read_bytes())
@@ -111,17 +113,17 @@ def _on_disk(function: Function, folder: Path) -> Function:
     return function
 
 
-def interpreted(compiled: Function) -> Function:
+def interpreted(compiled: AnyFunction) -> AnyFunction:
     """The Python function behind a kernel, for tests that step through it."""
-    behind: Function = getattr(compiled, "py_func", compiled)
+    behind: AnyFunction = getattr(compiled, "py_func", compiled)
     return behind
 
 
-def _makers(function: Function) -> frozenset[str]:
-    """The modules that make a kernel: the function's own, and those whose running code had it made. None for a function
-    from outside the package, which may call any kernel of it.
+def _makers(function: AnyFunction) -> frozenset[str]:
+    """The modules that make a kernel: the function's own module, and the modules on the call stack.
 
-    A module may hand functions of its own to another module, which builds a kernel around them.
+    A module on the stack may have passed its own functions, which become part of the kernel. The set is empty for a
+    function from outside the package, which may call any kernel.
     """
     own = _within_package(function)
     if own is None:
@@ -136,8 +138,8 @@ def _makers(function: Function) -> frozenset[str]:
     return frozenset(paths)
 
 
-def _within_package(function: Function) -> Path | None:
-    """Where the function's source stands in this package; None where it stands elsewhere."""
+def _within_package(function: AnyFunction) -> Path | None:
+    """The path of the function's source within this package; None if it is elsewhere."""
     return _path_within_package(function.__code__.co_filename) if hasattr(function, "__code__") else None
 
 
@@ -171,7 +173,7 @@ def prepare_numba_cache(makers: frozenset[str] = frozenset()) -> Path | None:
 
 
 def _warn_once(parent: Path, problem: Untrusted) -> None:
-    """One warning for all kernels, whose folders lie below this one."""
+    """Warns once for each parent folder, not once for each kernel."""
     if parent in _WARNED:
         return
     _WARNED.add(parent)
@@ -195,7 +197,7 @@ def _parents() -> Iterator[Path]:
 
 
 def _fingerprint(makers: frozenset[str]) -> str:
-    """Stands for the sources of a kernel, and for the settings that change what they compile to."""
+    """Hash of the sources of a kernel and of the settings that change its compiled code."""
     settings = f"{numba.__version__} {numba.config.BOUNDSCHECK} {numba.config.OPT}"
     return hashlib.sha256(f"{settings} {_KERNEL_SOURCES.fingerprint(makers)}".encode()).hexdigest()[:16]
 
@@ -208,7 +210,7 @@ def _check_writable(folder: Path) -> None:
 
 @functools.cache
 def _forget_old(parent: Path) -> None:
-    """Remove what no process has asked for in two weeks. Once for a process."""
+    """Removes folders that no process has used for two weeks. Runs once in a process."""
     oldest = time.time() - _FORGET_AFTER_SECONDS
     for folder in parent.glob(f"{_FOLDER_PREFIX}*"):
         try:

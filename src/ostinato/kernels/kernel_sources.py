@@ -1,6 +1,6 @@
 """Modules that make a kernel -> the sources that the kernel is compiled from.
 
-A kernel takes in the code of the functions that it calls and the values of the constants that it names. Both come from
+A kernel contains the code of the functions that it calls and the values of the constants that it names. Both come from
 the modules that make it, or from modules that these import at their top level, directly or through others.
 """
 
@@ -39,7 +39,7 @@ class KernelSources:
         self._modules: dict[str, _Module | None] = {}
 
     def fingerprint(self, makers: Iterable[str]) -> str:
-        """Changes with the text of every module behind the makers. Without makers: of every module of the package."""
+        """Hash of all modules behind the makers. Without makers: of all modules of the package."""
         digest = hashlib.sha256()
         for path in sorted(self.behind(makers or self._all_modules())):
             module = self._module(path)
@@ -75,7 +75,7 @@ class KernelSources:
 
 
 def _imported_paths(text: bytes) -> Iterator[str]:
-    """Where the modules may lie that a text imports. A name imported from a package may be a module of it."""
+    """Possible paths of the modules that a text imports. A name imported from a package may be a module of it."""
     for package, names, module in _IMPORT.findall(text):
         base = "/".join((package or module).decode().split(".")[1:])
         if base:

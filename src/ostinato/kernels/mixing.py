@@ -1,4 +1,4 @@
-"""Numbers -> bits that look random: the rounds of splitmix64, for everything that draws by a number."""
+"""Numbers -> bits that look random: the rounds of splitmix64."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 @inline_kernel
 def mixed(bits, mask):  # type: ignore[no-untyped-def]
-    """The two rounds of splitmix64. Only the bits of `mask` are kept after each; the highest ones are mixed best.
+    """The two rounds of splitmix64; each keeps only the bits of `mask`.
 
-    Callers shift once more, by the number of bits that they need.
+    The highest bits are mixed best. Callers add the last shift, which depends on the bits that they need.
     """
     bits = ((bits ^ (bits >> np.uint64(30))) * _FIRST) & mask
     return ((bits ^ (bits >> np.uint64(27))) * _SECOND) & mask

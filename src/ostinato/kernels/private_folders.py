@@ -1,4 +1,4 @@
-"""Folder -> the reason why other users could plant code in it, or none. For folders whose files this process runs."""
+"""Makes folders for code that this process will run, and refuses folders in which other users could plant code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _GROUP_WRITES, _OTHERS_WRITE, _OTHERS_ENTER = stat.S_IWGRP, stat.S_IWOTH, stat.S
 
 
 class Untrusted(Exception):
-    """Another user could change what stands in a folder. The message says where and why."""
+    """Another user could change files in a folder. The message names the folder and the reason."""
 
 
 def current_user() -> int | None:
@@ -22,15 +22,15 @@ def current_user() -> int | None:
 
 
 def user_cache() -> Path:
-    """The folder for files that this package can make again."""
+    """The user's cache folder for this package."""
     return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "ostinato"
 
 
 def make_private(folder: Path, user: int | None) -> Path:
-    """Make the folder, for this user alone, and its missing parents, and check all that leads to it and is in it.
+    """Makes the folder, for this user alone, and its missing parents. Checks its parents and its content.
 
-    Returns the folder without symbolic links: whoever changes a link later changes nothing. Raises Untrusted, or
-    OSError where a folder can't be made. Without a user (Windows), only relative folders are refused.
+    Returns the folder's path without symbolic links, so a later change of a link has no effect. Raises Untrusted, or
+    OSError if a folder can't be made. Without a user (Windows), it refuses only relative folders.
     """
     if not folder.is_absolute():
         raise Untrusted(f"{folder} is relative: which folder it is depends on where a process starts")
@@ -48,7 +48,7 @@ def make_private(folder: Path, user: int | None) -> Path:
 def _check(step: Path, status: os.stat_result, user: int, *, is_last: bool) -> None:
     if not stat.S_ISDIR(status.st_mode):
         raise NotADirectoryError(step)
-    # In a sticky folder, such as the one for temporary files, only owners rename or remove what they made.
+    # In a sticky folder, such as /tmp, only the owner of a file can rename or remove it.
     is_sticky = bool(status.st_mode & stat.S_ISVTX) and not is_last
     problem = _owner_problem(status, user) or (None if is_sticky else _mode_problem(status, user))
     if problem:
@@ -56,17 +56,17 @@ def _check(step: Path, status: os.stat_result, user: int, *, is_last: bool) -> N
 
 
 def _check_content(folder: Path, user: int) -> None:
-    """Files that were planted while the folder was open to others are still there when it no longer is."""
+    """Refuses files that another user may have planted while the folder was still open to others."""
     is_closed = not folder.lstat().st_mode & _OTHERS_ENTER
     for entry in _entries(folder):
         try:
             status = entry.stat(follow_symlinks=False)
-        except FileNotFoundError:  # another process replaces its files
+        except FileNotFoundError:  # another process has just replaced the file
             continue
         problem = _owner_problem(status, user)
         if stat.S_ISLNK(status.st_mode):
             problem = problem or "is a symbolic link"
-        elif not is_closed:  # otherwise nobody else reaches the file, whatever its mode
+        elif not is_closed:  # in a closed folder nobody else reaches the file, whatever its mode
             problem = problem or _mode_problem(status, user)
         if problem:
             raise Untrusted(f"{entry.path} {problem}")
@@ -95,7 +95,7 @@ def _mode_problem(status: os.stat_result, user: int) -> str | None:
 
 
 def _is_group_of_one(group: int, user: int) -> bool:
-    """Many systems give each user a group of the same name, and let it write whatever the user makes."""
+    """Whether only this user is in the group. Many systems give each user such a group, with the right to write."""
     try:
         import grp
         import pwd

@@ -13,13 +13,15 @@ from ostinato.clause.plan.slicing import declined_by_threads, useless_for_thread
 from ostinato.clause.plan.typed_plan import Limits, TypedPlan, check_condition, type_plan
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.clause.task.clause_worker import Worker
-from ostinato.errors import speaking_of
+from ostinato.errors import errors_quoting
 from ostinato.expressions import types as t
-from ostinato.expressions.evaluate import Prepared, prepare
-from ostinato.expressions.syntax import Column, Expr, span_of
+from ostinato.expressions.evaluate import PreparedExpression, prepare
+from ostinato.expressions.syntax import Expr
 from ostinato.expressions.typing import type_of
+from ostinato.local.evaluated_rows import evaluated_batch
 from ostinato.rows.arrow_tables import as_table, columns_of
 from ostinato.rows.batches import Batch, OutputRows
+from ostinato.rows.column_leaves import by_column_name
 from ostinato.rows.column_names import MATCHED
 from ostinato.slices.slice_threads import Parallel, run_in_slices
 
@@ -32,11 +34,11 @@ def match_table(
     limits: Limits = Limits(),
     parallel: Parallel = Parallel(),
 ) -> pa.Table:
-    """The rows that the clause gives for a pyarrow Table, a pandas DataFrame or record batches."""
+    """The output rows of the clause for a pyarrow Table, a pandas DataFrame or record batches."""
     arrow = as_table(table, settings)
     plan = make_plan(bind(clause, arrow.column_names, case_sensitive=settings.case_sensitive))
     local = LocalPlan(plan, arrow.schema, settings, limits)
-    with speaking_of(clause.text):
+    with errors_quoting(clause.text):
         return local.run(arrow, parallel)
 
 
@@ -47,20 +49,20 @@ class LocalPlan:
         self.plan = plan
         self.settings = settings
         self.types = {field.name: field.type for field in schema}
-        with speaking_of(plan.bound.clause.text):
+        with errors_quoting(plan.bound.clause.text):
             self.row_conditions = [self._prepared(condition) for condition in plan.row_conditions]
             for condition, ready in zip(plan.row_conditions, self.row_conditions, strict=True):
-                check_condition(ready.type, span_of(condition))
+                check_condition(ready.type, condition.span)
             self.inputs = {item.name: self._prepared(item.expr) for item in plan.inputs if item.is_computed}
             self.typed: TypedPlan = type_plan(plan, self._input_type, lambda name: self.types[name], settings, limits)
             slots = {slot_name(i): kind for i, kind in enumerate(self.typed.slot_types)}
-            self.outer = [prepare(expr, _column_types(slots), settings) for expr in plan.outer]
+            self.outer = [prepare(expr, by_column_name(slots), settings) for expr in plan.outer]
 
-    def _prepared(self, expr: Expr) -> Prepared:
-        return prepare(expr, _column_types(self.types), self.settings)
+    def _prepared(self, expr: Expr) -> PreparedExpression:
+        return prepare(expr, by_column_name(self.types), self.settings)
 
     def _input_type(self, expr: Expr) -> pa.DataType:
-        return type_of(expr, _column_types(self.types), self.settings)
+        return type_of(expr, by_column_name(self.types), self.settings)
 
     def run(self, table: pa.Table, parallel: Parallel) -> pa.Table:
         worker = Worker(self.typed)
@@ -72,9 +74,7 @@ class LocalPlan:
 
     def batch(self, columns: dict[str, pa.Array], count: int) -> Batch:
         """The rows, with all expressions over a single row evaluated."""
-        leaf = _column_values(columns)
-        arrays = {**columns, **{name: ready.evaluate(leaf, count) for name, ready in self.inputs.items()}}
-        return Batch(count, arrays, [condition.mask(leaf, count) for condition in self.row_conditions])
+        return evaluated_batch(columns, count, self.inputs, self.row_conditions)
 
     def measured(self, rows: OutputRows) -> pa.Table:
         """The output table: the measures, computed from the values that matching returned."""
@@ -83,24 +83,16 @@ class LocalPlan:
         result = {name: rows.arrays[name] for name in self.plan.shown}
         for measure, ready in zip(bound.measures, self.outer, strict=True):
             result[measure.name] = (
-                ready.evaluate(_column_values(rows.arrays), rows.count)
+                ready.evaluate(by_column_name(rows.arrays), rows.count)
                 if matched is None
                 else _where_matched(ready, rows, matched)
             )
         return pa.table([result[name] for name in bound.output_names], names=list(bound.output_names))
 
 
-def _where_matched(measure: Prepared, rows: OutputRows, matched: pa.Array) -> pa.Array:
-    """The measure for rows of matches, NULL for others; it isn't evaluated for those, where it may fail."""
+def _where_matched(measure: PreparedExpression, rows: OutputRows, matched: pa.Array) -> pa.Array:
+    """The measure for rows of matches, NULL for others. It isn't evaluated for those, because it may fail there."""
     inside = np.asarray(matched)
     arrays = {name: array.filter(matched) for name, array in rows.arrays.items()}
-    values = measure.evaluate(_column_values(arrays), int(inside.sum()))
+    values = measure.evaluate(by_column_name(arrays), int(inside.sum()))
     return values.take(pa.array(np.cumsum(inside) - 1, mask=~inside))
-
-
-def _column_types(types: dict[str, pa.DataType]) -> Any:
-    return lambda node: types.get(node.name) if isinstance(node, Column) else None
-
-
-def _column_values(arrays: dict[str, pa.Array]) -> Any:
-    return lambda node: arrays.get(node.name) if isinstance(node, Column) else None

@@ -12,19 +12,20 @@ from ostinato.clause.plan.clause_inputs import share_inputs
 from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.query.clause_query import ClauseQuery
-from ostinato.errors import speaking_of
-from ostinato.event_queries.enumeration.event_matches import DEFAULT_LIMITS, MatchLimits
-from ostinato.expressions.syntax import Column, Expr
+from ostinato.errors import errors_quoting
+from ostinato.event_queries.enumeration.match_limits import DEFAULT_LIMITS, MatchLimits
 from ostinato.expressions.types import Settings
+from ostinato.local.evaluated_rows import evaluated_batch
 from ostinato.local.local_clause import LocalPlan
 from ostinato.rows.arrow_tables import columns_of
 from ostinato.rows.batches import Batch
 from ostinato.rows.workload_layout import OutputColumn, Role
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 from ostinato.workloads.plan.clause_groups import Sharing
+from ostinato.workloads.plan.clauses_task import ClausesTask
 from ostinato.workloads.plan.typed_clauses import type_clauses
 from ostinato.workloads.shedding.report import Report
-from ostinato.workloads.task.clauses_worker import ClausesTask, ClausesWorker
+from ostinato.workloads.task.clauses_worker import ClausesWorker
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class LocalClauses:
         bounded = own.bounds(names).bounded if not own.is_empty else (False,) * len(names)
         plans = []
         for query in queries:
-            with speaking_of(query.clause.text):
+            with errors_quoting(query.clause.text):
                 plans.append(make_plan(bind(query.clause, schema.names, case_sensitive=settings.case_sensitive)))
         shared = share_inputs(plans)
         most = Limits(limits.max_partial_matches)
@@ -73,10 +74,10 @@ class LocalClauses:
 
     def run(self, table: pa.Table) -> ClauseTables:
         """The rows of all queries."""
-        results = self.worker.run(self._batch(table))
+        results = self.worker.run(self.batch(table))
         tables, columns = [], []
         for query, plan, rows in zip(self.queries, self.plans, results.rows, strict=True):
-            with speaking_of(query.clause.text):
+            with errors_quoting(query.clause.text):
                 tables.append(query.select(plan.measured(rows), self.settings))
             keys = plan.plan.bound.partition_by
             columns.append(
@@ -87,12 +88,6 @@ class LocalClauses:
             )
         return ClauseTables(tuple(tables), tuple(columns), results.reports)
 
-    def _batch(self, table: pa.Table) -> Batch:
+    def batch(self, table: pa.Table) -> Batch:
         """The rows, with all expressions over a single row evaluated."""
-        columns = columns_of(table)
-
-        def leaf(node: Expr) -> pa.Array | None:
-            return columns.get(node.name) if isinstance(node, Column) else None
-
-        arrays = {**columns, **{name: ready.evaluate(leaf, table.num_rows) for name, ready in self.inputs.items()}}
-        return Batch(table.num_rows, arrays, [ready.mask(leaf, table.num_rows) for ready in self.row_conditions])
+        return evaluated_batch(columns_of(table), table.num_rows, self.inputs, self.row_conditions)

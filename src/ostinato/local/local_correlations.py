@@ -18,7 +18,7 @@ from ostinato.correlations.plan.correlation_names import ARCHIVE, LIVE
 from ostinato.correlations.plan.correlation_plan import CorrelationPlan, TimeColumns, clocks_of, plan_correlation
 from ostinato.correlations.task.correlation_results import output_fields
 from ostinato.correlations.task.correlation_task import CorrelationTask, SideTask
-from ostinato.errors import QueryError, in_statement, speaking_of
+from ostinato.errors import QueryError, errors_quoting, in_statement
 from ostinato.expressions.evaluate import evaluate
 from ostinato.expressions.syntax import ColumnRef, Expr
 from ostinato.expressions.types import Settings, normalise
@@ -35,7 +35,7 @@ class _Columns:
     plans: tuple[LocalPlan, ...]
 
     def rows(self, table: pa.Table) -> pa.Table:
-        """The table as it arrives at the worker: with computed inputs, and row conditions packed into bits."""
+        """The table in the form that the worker reads: with computed inputs, and row conditions as bits."""
         columns = columns_of(table)
         arriving: dict[str, pa.Array] = {}
         masks: list[Mask] = []
@@ -47,7 +47,7 @@ class _Columns:
         return pa.table(arriving | packed_masks(masks, table.num_rows))
 
     def conditions(self, plan: int) -> tuple[tuple[str, int], ...]:
-        """Where the row conditions of one of the plans are."""
+        """The column and the bit of each row condition of one of the plans."""
         first = sum(len(other.row_conditions) for other in self.plans[:plan])
         return tuple(condition_places(first + len(self.plans[plan].row_conditions))[first:])
 
@@ -67,7 +67,7 @@ class LocalCorrelation:
             raise QueryError("INVALID_OPTION", message, hint=f"archive={name}, or name one table on both sides")
         others = live if archive is None else archive
         bodies = self.query.correlation.bodies
-        with speaking_of(text), in_statement(text, bodies):
+        with errors_quoting(text), in_statement(text, bodies):
             self.plan: CorrelationPlan = plan_correlation(
                 self.query.correlation, live.names, others.names, case_sensitive=settings.case_sensitive
             )
@@ -89,11 +89,11 @@ class LocalCorrelation:
             shared=archive is None,
             equalities=tuple((item.live_slot, item.archive_slot) for item in self.plan.equalities),
         )
-        with speaking_of(text), in_statement(text, bodies):  # type errors are raised before matching
+        with errors_quoting(text), in_statement(text, bodies):  # type errors are raised before matching
             self.selected_of(output_fields(self.task).empty_table())
 
     def live_rows(self, table: pa.Table) -> pa.Table:
-        """Live rows as they arrive at the worker; also those of an archive that is the same table."""
+        """Live rows in the form that the worker reads; also those of an archive that is the same table."""
         return self._columns[0].rows(table)
 
     def archive_rows(self, table: pa.Table) -> pa.Table:
@@ -139,6 +139,6 @@ def _side_rows(results: pa.Table, side: str) -> OutputRows:
 
 def _leaf(values: Mapping[tuple[str, ...], pa.Array]) -> Callable[[Expr], Any]:
     def leaf(node: Expr) -> pa.Array | None:
-        return values.get(tuple(part.text for part in node.parts)) if isinstance(node, ColumnRef) else None
+        return values.get(tuple(name.text for name in node.parts)) if isinstance(node, ColumnRef) else None
 
     return leaf

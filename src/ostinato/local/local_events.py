@@ -12,12 +12,14 @@ from ostinato.event_queries.event_request import EventRequest, bound_queries, wi
 from ostinato.event_queries.plan.event_plan import plan_events
 from ostinato.event_queries.plan.event_types import TypedEventsPlan, type_events
 from ostinato.event_queries.task.output_columns import trend_columns
-from ostinato.event_queries.task.trend_worker import TrendOptions, TrendWorker, WorkerOutput
+from ostinato.event_queries.task.trend_worker import TrendWorker, WorkerOutput
 from ostinato.expressions import types as t
-from ostinato.expressions.evaluate import prepare
-from ostinato.expressions.syntax import Column, Expr
+from ostinato.expressions.evaluate import PreparedExpression, prepare
+from ostinato.expressions.syntax import Expr
+from ostinato.local.evaluated_rows import evaluated_batch
 from ostinato.rows.arrow_tables import as_table, columns_of
 from ostinato.rows.batches import Batch
+from ostinato.rows.column_leaves import by_column_name
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 from ostinato.workloads.task.shared_event_matches import shared_plans
 
@@ -49,7 +51,7 @@ class LocalEvents:
             plan, self.types.__getitem__, settings, numbers=options.numbers, approximate=options.approximate
         )
         self.columns = trend_columns(self.typed, self.types)
-        self.options = TrendOptions(options.sharing, options.max_matches, options.max_partial_matches)
+        self.options = options
         self.request = request.for_queries(names)
 
     def run(self, table: pa.Table) -> WorkerOutput:
@@ -58,32 +60,23 @@ class LocalEvents:
 
     def batch(self, table: pa.Table) -> Batch:
         """The rows, with all expressions over a single row evaluated."""
-        columns = columns_of(table)
-        count, plan = table.num_rows, self.typed.plan
+        plan = self.typed.plan
+        inputs = {item.name: self._prepared(item.expr) for item in plan.inputs if item.is_computed}
+        conditions = [self._prepared(condition) for condition in plan.conditions]
+        return evaluated_batch(columns_of(table), table.num_rows, inputs, conditions)
 
-        def leaf(node: Expr) -> pa.Array | None:
-            return columns.get(node.name) if isinstance(node, Column) else None
-
-        def leaf_type(node: Expr) -> pa.DataType | None:
-            return self.types.get(node.name) if isinstance(node, Column) else None
-
-        computed = {
-            item.name: prepare(item.expr, leaf_type, self.settings).evaluate(leaf, count)
-            for item in plan.inputs
-            if item.is_computed
-        }
-        masks = [prepare(condition, leaf_type, self.settings).mask(leaf, count) for condition in plan.conditions]
-        return Batch(count, {**columns, **computed}, masks)
+    def _prepared(self, expr: Expr) -> PreparedExpression:
+        return prepare(expr, by_column_name(self.types), self.settings)
 
     def tables(self, answers: Sequence[Sequence[pa.Array] | None]) -> list[pa.Table]:
-        """The output columns of each query as a table; None has no rows."""
+        """The output columns of each query as a table; None stands for no rows."""
         return [
             table.select([i for i, column in enumerate(columns) if column.name])
             for columns, table in zip(self.columns, self.all_columns(answers), strict=True)
         ]
 
     def all_columns(self, answers: Sequence[Sequence[pa.Array] | None]) -> list[pa.Table]:
-        """The same with groups that RETURN doesn't list, which have no name."""
+        """The same tables with the groups that RETURN doesn't list; those columns have no name."""
         tables = []
         for columns, arrays in zip(self.columns, answers, strict=True):
             schema = pa.schema([pa.field(column.name, column.type) for column in columns])

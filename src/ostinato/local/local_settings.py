@@ -1,4 +1,4 @@
-"""The rules for expressions where there is no Spark session: what `ansi=` and `timezone=` say, checked."""
+"""`ansi=` and `timezone=` of calls in this process -> the settings that a Spark session would have."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ostinato.expressions import types as t
 
 
 def local_settings(ansi: bool, timezone: str) -> t.Settings:
-    """The session's rules, where there is no session: what `ansi=` and `timezone=` say, checked."""
+    """Raises INVALID_OPTION for a value that isn't one."""
     true_or_false("ansi", ansi)
     hint = "the name of a zone or an offset: 'UTC', 'Europe/Berlin', '+02:00'"
     settings = t.Settings(ansi=ansi, timezone=a_text("timezone", timezone, hint=hint))
@@ -23,7 +23,7 @@ def local_settings(ansi: bool, timezone: str) -> t.Settings:
 
 
 def refuse_settings(ansi: object, timezone: object) -> None:
-    """Raises INVALID_OPTION for rules that a Spark session has, where a call only describes a Spark job."""
+    """Raises INVALID_OPTION for settings of a call that only describes a Spark job: the session has them."""
     if (ansi, timezone) != (True, "UTC"):
         raise QueryError(
             "INVALID_OPTION",

@@ -1,7 +1,6 @@
-"""A `StreamSummary` that is kept in this process: tables in, answers out. No JVM.
+"""A `StreamSummary` in this process: tables in, answers out. No JVM.
 
-Keys are numbered in the order in which they came; their values are Arrow columns, so no type is lost on the way to
-bytes and back.
+Keys are numbered in the order of arrival. Their values are Arrow columns, so bytes keep all types.
 """
 
 from __future__ import annotations
@@ -32,13 +31,14 @@ from ostinato.streams.stored_state import (
     unseal,
     whole_numbers,
 )
-from ostinato.summaries.engine.answers import Answering, KeptColumns
+from ostinato.summaries.engine.answers import Answering, KeptEvents
 from ostinato.summaries.engine.keyed import KeyedSummary
 from ostinato.summaries.engine.summary_state_checks import STATE
 from ostinato.summaries.language.summary_query import LARGEST_TIME_US
 from ostinato.summaries.summary_answer import SummaryAnswer
 from ostinato.summaries.task.summary_answers import AnswerLayout
-from ostinato.summaries.task.summary_rows import SummaryInput, SummaryRows, key_arrays_of, key_values, summary_input
+from ostinato.summaries.task.summary_input import SummaryInput, key_arrays_of, key_values, summary_input
+from ostinato.summaries.task.summary_rows import SummaryRows, key_columns, ordered_events
 
 if TYPE_CHECKING:
     from ostinato.api.summaries import StreamSummary
@@ -47,7 +47,7 @@ _HEADER = struct.Struct("<qq")  # lengths of the schema and of the keys
 NEVER_FED = seal(_HEADER.pack(0, 0), Section.SUMMARY)
 """The bytes of a summary that doesn't know the types of its columns yet."""
 _KEYS_AT_ONCE = 8192
-"""Keys whose answers are made together: an answer takes much more room than a key."""
+"""Keys whose answers are computed together: an answer takes much more memory than a key."""
 _BEFORE_ALL = np.iinfo(np.int64).min
 
 
@@ -67,20 +67,20 @@ class LiveSummary:
         """Some events belong to every key."""
         self._keys = [pa.array([], source.type_of(name)) for name in source.columns.keys]
         self._is_whole = True
-        """False while events are being taken, and for ever when that was stopped half-way."""
+        """False while events are being fed, and from then on if that was interrupted."""
         self._last = np.zeros(0, np.int64)
-        """By key the time of its last event; of all of them where some are shared."""
+        """For each key the time of its last event; of any event if some are shared."""
 
     @classmethod
     def of_schema(cls, description: StreamSummary, schema: pa.Schema) -> LiveSummary:
-        """A new one for tables of this schema."""
-        types = {part.name: part.type for part in schema}
+        """A new summary for tables of this schema."""
+        types = {field.name: field.type for field in schema}
         return cls(description, summary_input(description.columns, schema.names, types.__getitem__))
 
     @classmethod
     def of_nothing(cls, description: StreamSummary, key: Any = None) -> LiveSummary:
-        """One that was never fed. It doesn't know its types, and shows none of their values but those of a key that
-        is asked for."""
+        """A summary that was never fed. It doesn't know the types of its columns, except those of the values in `key`,
+        and assumes types for all others."""
         columns = description.columns
         types = dict.fromkeys((*columns.ties, *columns.keys, columns.type), t.STRING)
         if key is not None:
@@ -101,10 +101,10 @@ class LiveSummary:
         """Takes the events of a table."""
         self._check_whole()
         arrays = self._arrays(table)
-        rows = self.source.rows(arrays, self.keyed.codes, by_key=not self.is_shared)
+        rows = ordered_events(self.source, arrays, self.keyed.codes, by_key=not self.is_shared)
         if not len(rows.events):
             return
-        key_arrays = self.source.key_arrays(arrays, rows)
+        key_arrays = key_columns(self.source, arrays, rows)
         numbers = self._numbers(key_arrays, len(rows.examples))
         key, is_new = numbers[rows.key], numbers >= len(self)
         last = np.append(self._last, np.full(int(is_new.sum()), self._latest()))
@@ -113,7 +113,7 @@ class LiveSummary:
         self._is_whole = False
         try:
             self.keyed.advance(key.tolist(), rows.events)
-        except OstinatoError:  # nothing was stopped: the summary can be used as before
+        except OstinatoError:  # raised before any change: the summary can be used as before
             self._is_whole = True
             raise
         np.maximum.at(last, key, rows.events.time)
@@ -133,7 +133,7 @@ class LiveSummary:
             )
 
     def _numbers(self, keys: Sequence[pa.Array], count: int) -> NDArray[np.int64]:
-        """The numbers of so many different keys; new ones get the next, in their order."""
+        """The numbers of `count` different keys; new keys get the next numbers, in their order."""
         if not keys:
             return np.zeros(count, np.int64)
         together = [pa.concat_arrays([old, new]) for old, new in zip(self._keys, keys, strict=True)]
@@ -145,7 +145,7 @@ class LiveSummary:
 
     def _arrays(self, table: pa.Table) -> dict[str, pa.Array]:
         """The columns that are needed, in the types of the first table."""
-        types = {part.name: part.type for part in table.schema}
+        types = {field.name: field.type for field in table.schema}
         same = summary_input(self.source.columns, table.column_names, types.__getitem__)
         if same != self.source:
             named = zip(self.source.needed, self.source.types, strict=True)
@@ -178,21 +178,21 @@ class LiveSummary:
         self._check_whole()
         if not self.is_shared:
             raise QueryError("SUMMARY_KEY", "all events have a key", hint="keyed_types= says which types carry it")
-        answers = self.keyed.ask_shared_in_columns()
+        answers = self.keyed.ask_shared()
         return self.layout.objects(Answering(self.keyed.base), answers, [{}])[0]
 
     def ask_all(self) -> pa.Table:
         """The answers of all keys as rows."""
         self._check_whole()
         schema = self.layout.schema
-        parts = [self._answer_rows(numbers) for numbers in self._known()]
-        return pa.concat_tables([schema.empty_table(), *(part.select(schema.names) for part in parts)])
+        tables = [self._answer_rows(numbers).select(schema.names) for numbers in self._key_batches()]
+        return pa.concat_tables([schema.empty_table(), *tables])
 
-    def _known(self) -> Iterator[list[int]]:
+    def _key_batches(self) -> Iterator[list[int]]:
         """The numbers of all keys, in batches. Values that only shared events have in their key columns aren't keys."""
-        known = [number for number in range(len(self)) if number in self.keyed.pool]
-        for start in range(0, len(known), _KEYS_AT_ONCE):
-            yield known[start : start + _KEYS_AT_ONCE]
+        numbers = [number for number in range(len(self)) if number in self.keyed.pool]
+        for start in range(0, len(numbers), _KEYS_AT_ONCE):
+            yield numbers[start : start + _KEYS_AT_ONCE]
 
     def _answer_rows(self, numbers: list[int]) -> pa.Table:
         chosen = pa.array(numbers, pa.int64())
@@ -208,25 +208,25 @@ class LiveSummary:
         return {name: array[row].as_py() for name, array in zip(self._key_names, arrays, strict=True)}
 
     def exact(self, table: pa.Table, key: Any) -> SummaryAnswer:
-        """The answer over all events of a table, with room for everything. Ignores the events fed before."""
+        """The answer over all events of a table, none of them dropped. Ignores the events fed before."""
         alone = key_arrays_of(self.source, key)
         arrays = self._arrays(table)
-        rows = self.source.rows(arrays, self.keyed.codes, by_key=False)
+        rows = ordered_events(self.source, arrays, self.keyed.codes, by_key=False)
         events = rows.events
-        mine = self._has_key(arrays, rows, alone)
+        belongs = self._has_key(arrays, rows, alone)
         if self.is_shared:
-            mine = mine & self.keyed.carries_key(events.codes) | self.keyed.is_shared(events.codes)
+            belongs = belongs & self.keyed.carries_key(events.codes) | self.keyed.is_shared(events.codes)
         answering = self.keyed.pool.answering
-        inside = np.flatnonzero(mine & (events.codes < len(answering.summary.automaton.types)))
+        inside = np.flatnonzero(belongs & (events.codes < len(answering.summary.automaton.types)))
         valid = np.ones(len(events), np.bool_) if events.valid is None else events.valid
         values = np.zeros(len(events), np.int64) if events.values is None else events.values
-        seen = np.flatnonzero(mine)
-        everything = KeptColumns(
+        of_key = np.flatnonzero(belongs)
+        everything = KeptEvents(
             first=np.array([0, len(inside)], np.int64),
-            seen=np.array([len(seen)], np.int64),
-            now=events.time[seen[-1:]] if len(seen) else np.zeros(1, np.int64),
-            started=np.array([len(seen) > 0]),
-            number=inside if self.is_shared else np.searchsorted(seen, inside).astype(np.int64),
+            seen=np.array([len(of_key)], np.int64),
+            now=events.time[of_key[-1:]] if len(of_key) else np.zeros(1, np.int64),
+            started=np.array([len(of_key) > 0]),
+            number=inside if self.is_shared else np.searchsorted(of_key, inside).astype(np.int64),
             time=events.time[inside],
             code=events.codes[inside],
             value=values[inside],
@@ -236,7 +236,7 @@ class LiveSummary:
 
     def _has_key(self, arrays: Mapping[str, pa.Array], rows: SummaryRows, key: Sequence[pa.Array]) -> NDArray[np.bool_]:
         """The events that have the key."""
-        key_arrays = self.source.key_arrays(arrays, rows)
+        key_arrays = key_columns(self.source, arrays, rows)
         numbers = group_numbers(
             1 + len(rows.examples), [pa.concat_arrays(pair) for pair in zip(key, key_arrays, strict=True)]
         )
@@ -245,7 +245,7 @@ class LiveSummary:
     # --- bytes ---
 
     def to_bytes(self) -> bytes:
-        """Everything that was fed, as far as it is kept."""
+        """The summary as bytes."""
         self._check_whole()
         schema = pa.schema(list(zip(self.source.needed, self.source.types, strict=True))).serialize().to_pybytes()
         columns = [pa.array(self._last), *self._keys]
@@ -259,8 +259,8 @@ class LiveSummary:
 
     @classmethod
     def from_bytes(cls, description: StreamSummary, data: bytes) -> LiveSummary | None:
-        """Reads `to_bytes`; None for `NEVER_FED`. Raises STATE_FORMAT where the bytes are damaged, and SUMMARY_STATE
-        where they are of another query."""
+        """Reads `to_bytes`; None for `NEVER_FED`. Raises STATE_FORMAT for damaged bytes, and SUMMARY_STATE for those of
+        another query."""
         body = unseal(data, Section.SUMMARY, STATE).to_pybytes()
         if data == NEVER_FED:
             return None
@@ -291,7 +291,7 @@ class LiveSummary:
 
 
 def _of_stored(kind: type[LiveSummary], description: StreamSummary, schema: pa.Schema) -> LiveSummary:
-    """A new one for the schema that was stored."""
+    """A new summary for the schema that was stored."""
     try:
         with reading(STATE):
             return kind.of_schema(description, schema)

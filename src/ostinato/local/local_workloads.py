@@ -1,4 +1,4 @@
-"""A workload over a table in this process: event queries and MATCH_RECOGNIZE, each with its rows, and all in one."""
+"""A workload over a table in this process -> the rows of each of its queries, and of all in one table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ostinato.event_queries.enumeration.event_matches import MatchLimits
 from ostinato.expressions import types as t
 from ostinato.local.local_events import LocalEvents
 from ostinato.rows.arrow_tables import as_table
@@ -25,10 +24,10 @@ class _Answers:
     """The tables of the queries of one form, by their names."""
 
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
-    """As each query alone gives it."""
+    """The output of each query."""
     columns: Mapping[str, list[OutputColumn]] = field(default_factory=dict)
-    whole: Mapping[str, pa.Table] = field(default_factory=dict)
-    """The columns that only the common table has are included."""
+    all_columns: Mapping[str, pa.Table] = field(default_factory=dict)
+    """The same, with the columns that only the common table shows."""
     reports: tuple[Report, ...] = ()
     statistics: Mapping[str, int] = field(default_factory=dict)
 
@@ -38,18 +37,14 @@ def workload_tables(workload: Workload, table: Any, settings: t.Settings) -> Wor
     arrow = as_table(table, settings)
     events = _events(workload, arrow, settings) if workload.events else _Answers()
     clauses = _clauses(workload, arrow, settings) if workload.clauses else _Answers()
-    tables, columns, whole = (
-        {name: {**one, **other}[name] for name in workload.names}
-        for one, other in (
-            (events.tables, clauses.tables),
-            (events.columns, clauses.columns),
-            (events.whole, clauses.whole),
-        )
-    )
-    layout = make_layout(list(columns.values()))
-    rows = common_table(layout, workload.names, list(whole.values()), settings)
+    names = workload.names
+    tables = {**events.tables, **clauses.tables}
+    columns = {**events.columns, **clauses.columns}
+    all_columns = {**events.all_columns, **clauses.all_columns}
+    layout = make_layout([columns[name] for name in names])
+    rows = common_table(layout, names, [all_columns[name] for name in names], settings)
     reports = (*events.reports, *clauses.reports)
-    return WorkloadRows(rows, tables, events.statistics, arrow.schema, reports)
+    return WorkloadRows(rows, {name: tables[name] for name in names}, events.statistics, arrow.schema, reports)
 
 
 def _events(workload: Workload, arrow: pa.Table, settings: t.Settings) -> _Answers:
@@ -61,7 +56,7 @@ def _events(workload: Workload, arrow: pa.Table, settings: t.Settings) -> _Answe
     return _Answers(
         tables=dict(zip(names, local.tables(answers.columns), strict=True)),
         columns=dict(zip(names, local.columns, strict=True)),
-        whole=dict(zip(names, local.all_columns(answers.columns), strict=True)),
+        all_columns=dict(zip(names, local.all_columns(answers.columns), strict=True)),
         reports=answers.reports,
         statistics=answers.statistics,
     )
@@ -71,9 +66,8 @@ def _clauses(workload: Workload, arrow: pa.Table, settings: t.Settings) -> _Answ
     from ostinato.local.local_clauses import LocalClauses  # loads kernels that event queries don't need
 
     names, options = tuple(workload.clauses), workload.options
-    limits = MatchLimits(None, options.max_matches, options.max_partial_matches)
     queries = tuple(workload.clauses.values())
-    local = LocalClauses(queries, names, arrow.schema, settings, workload.request, limits, options.sharing)
+    local = LocalClauses(queries, names, arrow.schema, settings, workload.request, options.limits(), options.sharing)
     answers = local.run(arrow)
     tables = dict(zip(names, answers.tables, strict=True))
     return _Answers(tables, dict(zip(names, answers.columns, strict=True)), tables, answers.reports)

@@ -1,4 +1,4 @@
-"""Ranges of time that a correlation wants back -> the rows, read from a table at hand. Spark reads them from files."""
+"""Ranges of time that a correlation needs again -> their rows, from a table in memory. Spark reads them from files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ostinato.streams.record_batches import as_batch
 
 
 class ArchiveReader(Protocol):
-    """Where rows lie that the recent buffer has let go."""
+    """Reads rows that the recent buffer has dropped."""
 
     def read(self, wanted: pa.Table) -> pa.Table:
         """For each key of `wanted` its rows from `from_us` to before `to_us`, and `rows_before` rows before them."""
@@ -43,12 +43,12 @@ class TableReader:
         keys = [pa.concat_arrays([self.examples.column(name), _one(wanted, name)]) for name in self.keys]
         count = self.examples.num_rows
         number = group_numbers(count + wanted.num_rows, keys)
-        place = {code: i for i, code in enumerate(number[:count])}
+        index_of_key = {code: i for i, code in enumerate(number[:count])}
         ranges = [np.empty(0, np.int64)]
         for i, row in enumerate(wanted.to_pylist()):
-            at = place.get(number[count + i])
-            if at is not None:
-                begin, end = int(self.key_at[at]), int(self.key_at[at + 1])
+            key = index_of_key.get(number[count + i])
+            if key is not None:
+                begin, end = int(self.key_at[key]), int(self.key_at[key + 1])
                 low, high = begin + np.searchsorted(self.times[begin:end], [row[FROM], row[TO]])
                 ranges.append(np.arange(max(begin, low - row[ROWS_BEFORE]), high))
         return pa.Table.from_batches([self.rows.take(pa.array(np.concatenate(ranges)))])

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError, QueryError
-from ostinato.path_queries.path_automaton import Symbols
+from ostinato.path_queries.path_automaton import EdgeSymbols
 
 LARGEST_NODES = (1 << 31) - 1
 COLUMNS = ("head", "relation", "tail")
@@ -54,12 +54,12 @@ class Graph:
         index = bisect_left(range(len(self.nodes)), name, key=lambda node: self.nodes[node].as_py())
         return index if index < len(self.nodes) and self.nodes[index].as_py() == name else -1
 
-    def symbol_of_relation(self, symbols: Symbols) -> NDArray[np.int32]:
+    def symbol_of_relation(self, symbols: EdgeSymbols) -> NDArray[np.int32]:
         """For each relation, its index among those that queries name. All others get the next index."""
         index = {name: i for i, name in enumerate(symbols.names)}
         return np.array([index.get(name, len(index)) for name in self.relations], np.int32)
 
-    def classes(self, symbols: Symbols) -> tuple[NDArray[np.int32], tuple[int, ...]]:
+    def classes(self, symbols: EdgeSymbols) -> tuple[NDArray[np.int32], tuple[int, ...]]:
         """The class index of each node, and all classes. Bit t of a class is set if its nodes pass test t."""
         if not symbols.tests:
             return self._one_class, (0,)
@@ -83,13 +83,13 @@ class Graph:
         and direction, in total. Computed once."""
         key = (relation, direction)
         if key not in self._followers:
-            came = self.backwards if direction else self.forwards
-            led_to = came.node if relation is None else came.node[came.relation == relation]
-            times = np.bincount(led_to, minlength=len(self.nodes)).astype(np.float64)
+            edges_in = self.backwards if direction else self.forwards
+            targets = edges_in.node if relation is None else edges_in.node[edges_in.relation == relation]
+            times = np.bincount(targets, minlength=len(self.nodes)).astype(np.float64)
             result = np.zeros(2 * len(self.relations))
-            for on, edges in enumerate((self.forwards, self.backwards)):
+            for next_direction, edges in enumerate((self.forwards, self.backwards)):
                 weights = np.repeat(times, np.diff(edges.at))
-                result[on::2] = np.bincount(edges.relation, weights, minlength=len(self.relations))
+                result[next_direction::2] = np.bincount(edges.relation, weights, minlength=len(self.relations))
             self._followers[key] = result
         return self._followers[key]
 
@@ -172,15 +172,15 @@ def _node_types(
     if types.num_columns < 2:
         raise QueryError("INVALID_OPTION", "node_types is a table of (node, type)")
     names, kinds = (_text(types, name) for name in types.column_names[:2])
-    known = pc.and_(pc.is_in(names, value_set=nodes), kinds.is_valid())
-    names, kinds = names.filter(known), kinds.filter(known)
+    is_known = pc.and_(pc.is_in(names, value_set=nodes), kinds.is_valid())
+    names, kinds = names.filter(is_known), kinds.filter(is_known)
     all_kinds = pc.unique(kinds)
     node = np.asarray(pc.index_in(names, value_set=nodes), np.int32)
     kind = np.asarray(pc.index_in(kinds, value_set=all_kinds), np.int32)
     return tuple(all_kinds.to_pylist()), (node, kind)
 
 
-def mean_degrees(graph: Graph, symbol_of_relation: NDArray[np.int32], symbols: Symbols) -> NDArray[np.float64]:
+def mean_degrees(graph: Graph, symbol_of_relation: NDArray[np.int32], symbols: EdgeSymbols) -> NDArray[np.float64]:
     """[first symbol, second symbol]: mean number of second edges at a node, over the first edges that lead to it.
     All relations that no query names are one symbol."""
     named = np.flatnonzero(symbol_of_relation < len(symbols.names))

@@ -35,7 +35,7 @@ LARGEST_LINKS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Symbols:
+class EdgeSymbols:
     """Symbol `2 * i + inverse` is relation `names[i]`; i = len(names) stands for all others."""
 
     names: tuple[str, ...]
@@ -51,7 +51,7 @@ class Symbols:
 class PathAutomaton:
     """State START is before any edge. `target[q, s, c]`: the state after symbol s to a node of class `classes[c]`."""
 
-    symbols: Symbols
+    symbols: EdgeSymbols
     classes: tuple[int, ...]
     target: NDArray[np.int32]
     accepts: tuple[int, ...]
@@ -79,7 +79,7 @@ class _SubPath:
 _NOTHING = _SubPath(True, frozenset(), frozenset())
 
 
-class _Positions:
+class _EdgePositions:
     """Glushkov's construction: edges by position, and the positions that may follow each."""
 
     def __init__(self) -> None:
@@ -142,7 +142,7 @@ class _Positions:
         self.links += len(ends) * len(starts)
         if self.links > LARGEST_LINKS:
             message = f"edges of the queries have more than {LARGEST_LINKS:,} ways to follow one another"
-            raise QueryError("PATTERN_TOO_LARGE", message, hint="fewer repetitions of what may be left out")
+            raise QueryError("PATTERN_TOO_LARGE", message, hint="repeat optional paths fewer times")
         for end in ends:
             self.follows[end] |= starts
 
@@ -150,17 +150,17 @@ class _Positions:
 # --- states -----------------------------------------------------------------------------------------------------------
 
 
-def symbols_of(queries: Sequence[PathQuery]) -> Symbols:
+def symbols_of(queries: Sequence[PathQuery]) -> EdgeSymbols:
     """The relation names and node tests of the queries."""
     names = dict.fromkeys(name for query in queries for name in query.relations())
     written = (edge for query in queries for edge in edges(query.expression))
     tests = dict.fromkeys(edge.node_types for edge in written if edge.node_types)
-    return Symbols(tuple(names), tuple(tests))
+    return EdgeSymbols(tuple(names), tuple(tests))
 
 
-def build_path_automaton(queries: Sequence[PathQuery], symbols: Symbols, classes: Sequence[int]) -> PathAutomaton:
+def build_path_automaton(queries: Sequence[PathQuery], symbols: EdgeSymbols, classes: Sequence[int]) -> PathAutomaton:
     """The automaton of all queries. `classes` are those of the nodes of the graph. Raises PATTERN_TOO_LARGE."""
-    positions = _Positions()
+    positions = _EdgePositions()
     sub_paths = [positions.sub_path(query.expression, number) for number, query in enumerate(queries)]
     ends = {position: 1 << number for number, sub_path in enumerate(sub_paths) for position in sub_path.last}
     moves = _Moves(positions.edges, symbols)
@@ -173,9 +173,9 @@ def build_path_automaton(queries: Sequence[PathQuery], symbols: Symbols, classes
     for following in waiting:  # grows while it is walked
         row = np.full((symbols.count, len(classes)), NOWHERE, np.int32)
         for symbol in range(symbols.count):
-            able = following & moves.of_symbol[symbol]
-            for c, node_class in enumerate(classes if able else ()):
-                here = frozenset(position for position in able if moves.passes(position, node_class))
+            taking = following & moves.of_symbol[symbol]
+            for c, node_class in enumerate(classes if taking else ()):
+                here = frozenset(position for position in taking if moves.passes(position, node_class))
                 if not here:
                     continue
                 after = frozenset().union(*(positions.follows[position] for position in here))
@@ -199,7 +199,7 @@ def build_path_automaton(queries: Sequence[PathQuery], symbols: Symbols, classes
 class _Moves:
     """The positions that take each symbol."""
 
-    def __init__(self, edges: Sequence[OneEdge], symbols: Symbols) -> None:
+    def __init__(self, edges: Sequence[OneEdge], symbols: EdgeSymbols) -> None:
         self.test = [symbols.tests.index(edge.node_types) if edge.node_types else -1 for edge in edges]
         number = {name: i for i, name in enumerate(symbols.names)}
         sets: list[set[int]] = [set() for _ in range(symbols.count)]
@@ -214,14 +214,14 @@ class _Moves:
 
 
 def _reached(target: NDArray[np.int32], accepts: Sequence[int]) -> tuple[int, ...]:
-    ways = [[int(to) for to in np.unique(row) if to != NOWHERE] for row in target]
+    targets = [[int(to) for to in np.unique(row) if to != NOWHERE] for row in target]
     reaches = list(accepts)
     changed = True
     while changed:
         changed = False
         for state in range(len(reaches) - 1, -1, -1):
             bits = reaches[state]
-            for to in ways[state]:
+            for to in targets[state]:
                 bits |= reaches[to]
             changed |= bits != reaches[state]
             reaches[state] = bits

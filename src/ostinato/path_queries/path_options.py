@@ -7,22 +7,15 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from ostinato.calls.bounds import read_bounds
-from ostinato.calls.options import known_names, one_of, shown, true_or_false, whole_number
+from ostinato.calls.options import known_names, shown, true_or_false, whole_number
 from ostinato.errors import QueryError
 from ostinato.kernels.clock import Clock, RealClock
 from ostinato.path_queries.budget import UNLIMITED, Budget
 from ostinato.path_queries.language.path_parser import path_query
 from ostinato.path_queries.language.path_query import PathQuery
 from ostinato.path_queries.path_search import DEFAULT_MAX_HOPS, DEFAULT_MAX_PARTIAL_PATHS
-from ostinato.path_queries.path_selection import AtRandom, BySelectivity, BySimilarity, Chooser
+from ostinato.path_queries.path_selection import BySimilarity, Chooser
 from ostinato.path_queries.similarity import Similarity
-
-SHEDDING: Mapping[str, Callable[[Similarity], Chooser]] = {
-    "sharp": BySimilarity,
-    "random_state": lambda similarity: AtRandom(),
-    "selectivity": lambda similarity: BySelectivity(),
-}
-"""Rules that choose which partial paths continue under a bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +28,9 @@ class PathOptions:
     limit: int | None = None
     end: tuple[str, ...] | None = None
     budget: Budget = field(default_factory=Budget)
-    shedding: str = "sharp"
     similarity: Similarity | None = None
+    chooser: Callable[[Similarity], Chooser] = BySimilarity
+    """The rule that chooses partial paths under a bound. Benchmarks compare SHARP's with others."""
 
     def __post_init__(self) -> None:
         true_or_false("simple", self.simple)
@@ -46,7 +40,6 @@ class PathOptions:
                 whole_number(name, getattr(self, name))
         if self.similarity is not None and not callable(self.similarity):
             raise QueryError("INVALID_OPTION", "similarity is a function of (relations of a path, query)")
-        one_of("shedding", self.shedding, SHEDDING)
 
     @property
     def most_partial_paths(self) -> int:
@@ -57,7 +50,8 @@ class PathOptions:
 
 
 _READ_INTO_BUDGET = ("latency_bound", "memory_bound", "clock")
-_OPTION_NAMES = (*(one.name for one in fields(PathOptions) if one.name != "budget"), *_READ_INTO_BUDGET)
+_NOT_PUBLIC = ("budget", "chooser")
+_OPTION_NAMES = (*(one.name for one in fields(PathOptions) if one.name not in _NOT_PUBLIC), *_READ_INTO_BUDGET)
 
 
 def path_options(
@@ -75,7 +69,7 @@ def path_options(
     if latency is not None and latency.ns is None:
         raise QueryError(
             "INVALID_BOUND",
-            f"latency_bound is {latency_bound!r}: what a walk takes without a bound isn't known",
+            f"latency_bound is {latency_bound!r}, but the time of a walk without a bound isn't known",
             hint="give a time, such as '5 ms'",
         )
     budget = Budget(None if latency is None else latency.ns, bounds.memory_bytes, clock or RealClock())

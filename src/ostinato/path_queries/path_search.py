@@ -161,16 +161,16 @@ class _PathSearch:
 
     def run(self, starts: NDArray[np.int64], wanted: NDArray[np.uint64] | None) -> FoundPaths:
         self._put_starts(starts, wanted)
-        low, path_count, ends, queries = 0, 0, [], []
+        low, result_count, ends, queries = 0, 0, [], []
         for hops in range(self.terms.max_hops + 1):
             check_stopped()
-            high = int(self.progress.made[0])
+            high = int(self.progress.path_count[0])
             accepted = self._accepted(low, high)
             ending = np.flatnonzero(accepted.any(axis=1))
             ends.append(low + ending)
             queries.append(accepted[ending])
-            path_count += int(np.bitwise_count(accepted).sum())
-            self._check_result(path_count * (hops + 1))
+            result_count += int(np.bitwise_count(accepted).sum())
+            self._check_result(result_count * (hops + 1))
             frontier = low + np.flatnonzero(self._goes_on(low, high))
             if not len(frontier):
                 break
@@ -182,17 +182,17 @@ class _PathSearch:
         return self._found(np.concatenate(ends), np.concatenate(queries))
 
     def _put_starts(self, starts: NDArray[np.int64], wanted: NDArray[np.uint64] | None) -> None:
-        known = np.flatnonzero(starts >= 0)
-        self.given_up += len(known[self.most_paths :])  # no room even for the starts
-        known = known[: self.most_paths]
-        while len(self.store.state) < len(known):
+        in_graph = np.flatnonzero(starts >= 0)
+        self.given_up += len(in_graph[self.most_paths :])  # no room even for the starts
+        in_graph = in_graph[: self.most_paths]
+        while len(self.store.state) < len(in_graph):
             self._grow()
-        store, count = self.store, len(known)
-        store.state[:count], store.node[:count] = START, starts[known]
+        store, count = self.store, len(in_graph)
+        store.state[:count], store.node[:count] = START, starts[in_graph]
         store.parent[:count], store.edge[:count] = NO_PARENT, -1
         everything = in_words([(1 << len(self.walk.queries)) - 1], self.walk.words)
-        store.mask[:count] = everything if wanted is None else wanted[known]
-        self.progress.made[0] = count
+        store.mask[:count] = everything if wanted is None else wanted[in_graph]
+        self.progress.path_count[0] = count
         self._check_room()
 
     def _check_room(self) -> None:
@@ -215,8 +215,8 @@ class _PathSearch:
             )
 
     def _accepted(self, low: int, high: int) -> NDArray[np.uint64]:
-        """[path, word]: the queries that accept each partial path. Computed before any is dropped, so that every
-        complete path is a result."""
+        """[path, word]: the queries that accept each partial path. Partial paths are dropped only afterwards, so no
+        complete path is lost."""
         accepted: NDArray[np.uint64] = self.walk.accepts[self.store.state[low:high]] & self.store.mask[low:high]
         if self.terms.ends is not None:
             accepted[~self.terms.ends[self.store.node[low:high]]] = 0
@@ -231,11 +231,11 @@ class _PathSearch:
         """The partial paths that continue, in order. The others are dropped for some or all of their queries."""
         if self.chooser is None:
             return ChosenPaths(self.store.mask[frontier], frontier, UNLIMITED, UNLIMITED)
-        work, made, queries = int(self.progress.work[0]), int(self.progress.made[0]), len(self.walk.queries)
+        work, path_count, queries = int(self.progress.work[0]), int(self.progress.path_count[0]), len(self.walk.queries)
         began = self.meter.elapsed_ns(work)
         weighed = frontier[: max(1, self.meter.weighable(work) // queries)]
         weighed_frontier = Frontier(self.walk, self.store, weighed, self.terms.max_hops - hops)
-        chosen = self.chooser.choose(weighed_frontier, self.meter.left(work), self.most_paths - made)
+        chosen = self.chooser.choose(weighed_frontier, self.meter.left(work), self.most_paths - path_count)
         for paths, after in ((weighed, chosen.masks), (frontier[len(weighed) :], np.uint64(0))):
             self.given_up += _bits(self.store.mask[paths] & ~after, queries)
             self.store.mask[paths] = after
@@ -246,7 +246,7 @@ class _PathSearch:
         progress = self.progress
         progress.path[0] = 0
         until = int(progress.work[0]) + chosen.work
-        most = min(self.most_paths, int(progress.made[0]) + chosen.room)
+        most = min(self.most_paths, int(progress.path_count[0]) + chosen.room)
         while progress.path[0] < len(chosen.order):
             check_stopped()
             work = int(progress.work[0])
@@ -269,17 +269,17 @@ class _PathSearch:
         rows_of_query = [_rows_with_bit(accepted, query) for query in range(len(self.walk.queries))]
         path = np.concatenate([paths[rows] for rows in rows_of_query]) if rows_of_query else np.zeros(0, np.int64)
         query = np.repeat(np.arange(len(rows_of_query)), [len(rows) for rows in rows_of_query])
-        made, work = int(self.progress.made[0]), int(self.progress.work[0])
+        path_count, work = int(self.progress.path_count[0]), int(self.progress.work[0])
         report = WalkReport(
-            partial_paths=made,
+            partial_paths=path_count,
             work=work,
             elapsed_ns=self.meter.elapsed_ns(work),
-            kept_bytes=made * self.path_bytes,
+            kept_bytes=path_count * self.path_bytes,
             given_up=tuple(int(count) for count in self.given_up),
             cut_edges=int(self.progress.cut[0]),
             too_long=self.too_long,
         )
-        return FoundPaths(PathStore._make(column[:made] for column in self.store), path, query, report)
+        return FoundPaths(PathStore._make(column[:path_count] for column in self.store), path, query, report)
 
 
 def _rows_with_bit(words: NDArray[np.uint64], bit: int) -> NDArray[np.int64]:

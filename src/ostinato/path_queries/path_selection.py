@@ -50,7 +50,7 @@ class PathQueryPairs:
     """Index into the frontier."""
     query: NDArray[np.int64]
     work: NDArray[np.float64]
-    made: NDArray[np.float64]
+    new_paths: NDArray[np.float64]
     """Expected number of further partial paths."""
 
     def __len__(self) -> int:
@@ -88,7 +88,7 @@ class ByCost(Chooser):
         costs = frontier.walk.costs(frontier.hops_left)
         pairs = costs.of(frontier)
         masks = frontier.store.mask[frontier.paths].copy()
-        if pairs.work.sum() <= work_left and pairs.made.sum() <= room:
+        if pairs.work.sum() <= work_left and pairs.new_paths.sum() <= room:
             return ChosenPaths(masks, np.arange(len(masks)), work_left, room)
         order = self.order(frontier, pairs)
         chosen = order[self.fitting(pairs, order, work_left, room)]
@@ -102,7 +102,7 @@ class ByCost(Chooser):
         best = paths[np.argsort(first, kind="stable")]
         share = 1.0
         if (
-            pairs.work[chosen].sum() > work_left or pairs.made[chosen].sum() > room
+            pairs.work[chosen].sum() > work_left or pairs.new_paths[chosen].sum() > room
         ):  # a hub, of which only some edges are walked
             share = costs.share_of_next_edge(frontier, pairs.path[chosen], pairs.query[chosen])
         return ChosenPaths(masks, best, math.ceil(work_left * share), math.ceil(room * share))
@@ -110,7 +110,7 @@ class ByCost(Chooser):
     def fitting(self, pairs: PathQueryPairs, order: NDArray[np.int64], work_left: int, room: int) -> NDArray[np.bool_]:
         """Marks the pairs that fit, in this order. The first always fits: the kernel itself stops at the bound."""
         fits = np.asarray(np.cumsum(pairs.work[order]) <= work_left)
-        fits &= np.cumsum(pairs.made[order]) <= room
+        fits &= np.cumsum(pairs.new_paths[order]) <= room
         fits[:1] = True
         return fits
 
@@ -129,42 +129,6 @@ class BySimilarity(ByCost):
         return np.lexsort((pairs.work, -worth))
 
 
-class WholePaths(ByCost):
-    """Takes a partial path for all of its queries or for none."""
-
-    @abc.abstractmethod
-    def rank(self, cost: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Ranks paths by their cost. Lower is better."""
-
-    def order(self, frontier: Frontier, pairs: PathQueryPairs) -> NDArray[np.int64]:
-        cost = np.bincount(pairs.path, pairs.work, minlength=len(frontier.paths))
-        return np.argsort(self.rank(np.asarray(cost, np.float64))[pairs.path], kind="stable")
-
-    def fitting(self, pairs: PathQueryPairs, order: NDArray[np.int64], work_left: int, room: int) -> NDArray[np.bool_]:
-        fits = super().fitting(pairs, order, work_left, room)
-        path = pairs.path[order]
-        chosen = path[fits]
-        missing = path[~fits]
-        return np.isin(path, np.setdiff1d(chosen, missing[missing != path[0]]))
-
-
-class AtRandom(WholePaths):
-    """Random partial paths: the paper's random state."""
-
-    def __init__(self, seed: int = 0) -> None:
-        self._random = np.random.default_rng(seed)
-
-    def rank(self, cost: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self._random.permutation(len(cost)).astype(np.float64)
-
-
-class BySelectivity(WholePaths):
-    """The partial paths with the lowest cost: the paper's selective state."""
-
-    def rank(self, cost: NDArray[np.float64]) -> NDArray[np.float64]:
-        return cost
-
-
 class PathCosts:
     """Cost of walking a partial path to its ends: the edges of its last node, and the mean number of edges that
     follow each of them."""
@@ -181,7 +145,7 @@ class PathCosts:
         self.hops = hops
         self.work = np.zeros((hops + 1, len(symbol), queries + 1))
         """[further edges, move, query]: work of one edge that makes the move, and of all edges behind it."""
-        self.made = np.zeros_like(self.work)
+        self.new_paths = np.zeros_like(self.work)
         at = tables.symbol_at[::2]
         for left in range(1, hops + 1):
             check_stopped()
@@ -189,24 +153,24 @@ class PathCosts:
                 after = slice(int(at[to]), int(at[to + 1]))
                 edges = follow[symbol[move], symbol[after]]
                 self.work[left, move] = leads[move] * (WORK_OF_EDGE + edges @ self.work[left - 1, after])
-                self.made[left, move] = leads[move] * (1.0 + edges @ self.made[left - 1, after])
+                self.new_paths[left, move] = leads[move] * (1.0 + edges @ self.new_paths[left - 1, after])
 
     def of(self, frontier: Frontier) -> PathQueryPairs:
         """All pairs of the frontier."""
         paths, left = frontier.paths, min(frontier.hops_left, self.hops)
         queries = len(frontier.walk.queries)
-        work, made = (self._of(frontier, weights[left]) for weights in (self.work, self.made))
+        work, new_paths = (self._of(frontier, weights[left]) for weights in (self.work, self.new_paths))
         path, query = _set_bits(frontier.store.mask[paths], queries)
         alone = work[path, query]
         together = np.bincount(path, alone, minlength=len(paths))
         fraction = alone / np.maximum(together[path], 1e-9)
-        return PathQueryPairs(path, query, fraction * work[path, queries], fraction * made[path, queries])
+        return PathQueryPairs(path, query, fraction * work[path, queries], fraction * new_paths[path, queries])
 
     def share_of_next_edge(self, frontier: Frontier, path: NDArray[np.int64], query: NDArray[np.int64]) -> float:
         """Fraction of the work to the ends that the next edge takes, for these (path, query) pairs."""
         paths, inverse = np.unique(path, return_inverse=True)
-        some, left = replace(frontier, paths=frontier.paths[paths]), min(frontier.hops_left, self.hops)
-        next_edge, to_the_end = (self._of(some, self.work[hops])[inverse, query].sum() for hops in (1, left))
+        frontier_part, left = replace(frontier, paths=frontier.paths[paths]), min(frontier.hops_left, self.hops)
+        next_edge, to_the_end = (self._of(frontier_part, self.work[hops])[inverse, query].sum() for hops in (1, left))
         return float(next_edge / to_the_end) if to_the_end else 1.0
 
     @staticmethod
@@ -253,9 +217,9 @@ class PathContributions:
         numbers = np.zeros(len(paths), np.int64)
         for inner, inverse, edge in reversed(levels):
             different, at = np.unique(numbers[inverse] * kinds + edge, return_inverse=True)
-            known = np.array([self._class(*divmod(key, kinds)) for key in different.tolist()], np.int64)
+            class_of_key = np.array([self._class(*divmod(key, kinds)) for key in different.tolist()], np.int64)
             numbers = np.zeros(len(inner), np.int64)
-            numbers[inner] = known[at]
+            numbers[inner] = class_of_key[at]
         return numbers
 
     def _class(self, before: int, edge: int) -> int:

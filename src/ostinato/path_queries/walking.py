@@ -54,7 +54,7 @@ class WalkProgress(NamedTuple):
 
     path: NDArray[np.int64]
     """The next partial path to extend."""
-    made: NDArray[np.int64]
+    path_count: NDArray[np.int64]
     """Number of partial paths in the store."""
     work: NDArray[np.int64]
     """Edges read, plus partial paths made."""
@@ -79,43 +79,43 @@ def extend(graph_out, graph_in, tables, store, chosen, terms, progress):  # type
     """Extends the partial paths `chosen`, from `progress.path` on. False if the store is full."""
     while progress.path[0] < len(chosen) and progress.work[0] < terms.pause:
         path = chosen[progress.path[0]]
-        before, work, cut = progress.made[0], progress.work[0], progress.cut[0]
-        made = _extend_one(path, graph_out, 0, tables, store, terms, before, progress)
-        if made >= 0:
-            made = _extend_one(path, graph_in, 1, tables, store, terms, made, progress)
-        if made < 0:
+        before, work, cut = progress.path_count[0], progress.work[0], progress.cut[0]
+        path_count = _extend_one(path, graph_out, 0, tables, store, terms, before, progress)
+        if path_count >= 0:
+            path_count = _extend_one(path, graph_in, 1, tables, store, terms, path_count, progress)
+        if path_count < 0:
             progress.work[0], progress.cut[0] = work, cut
             return False
-        progress.made[0] = made
+        progress.path_count[0] = path_count
         progress.path[0] += 1
     return True
 
 
 @inline_kernel
-def _extend_one(path, edges, direction, tables, store, terms, made, progress):  # type: ignore[no-untyped-def]
+def _extend_one(path, edges, direction, tables, store, terms, path_count, progress):  # type: ignore[no-untyped-def]
     """Extends a path by the edges of one direction. Returns the new number of paths; -1 if the store is full."""
     state, node = store.state[path], store.node[path]
     first, last = tables.symbol_at[2 * state + direction], tables.symbol_at[2 * state + direction + 1]
     if first == last:
-        return made
+        return path_count
     low, high = edges.at[node], edges.at[node + 1]
     any_relation = tables.symbols[last - 1] == tables.other + direction
     if any_relation and _wanted(store.mask[path], tables.symbol_reaches[last - 1]):  # reads all edges
-        return _extend_by(path, edges, direction, tables, store, terms, made, progress, low, high)
+        return _extend_by(path, edges, direction, tables, store, terms, path_count, progress, low, high)
     for move in range(first, last):
         relation = tables.relation_of_symbol[tables.symbols[move] // 2]
         if relation < 0 or not _wanted(store.mask[path], tables.symbol_reaches[move]):
             continue
         begin = _first_edge(edges.relation, low, high, relation)
         end = _first_edge(edges.relation, begin, high, relation + 1)
-        made = _extend_by(path, edges, direction, tables, store, terms, made, progress, begin, end)
-        if made < 0:
+        path_count = _extend_by(path, edges, direction, tables, store, terms, path_count, progress, begin, end)
+        if path_count < 0:
             break
-    return made
+    return path_count
 
 
 @inline_kernel
-def _extend_by(path, edges, direction, tables, store, terms, made, progress, begin, end):  # type: ignore[no-untyped-def]
+def _extend_by(path, edges, direction, tables, store, terms, path_count, progress, begin, end):  # type: ignore[no-untyped-def]
     state = store.state[path]
     words = store.mask.shape[1]
     for at in range(begin, end):
@@ -130,18 +130,18 @@ def _extend_by(path, edges, direction, tables, store, terms, made, progress, beg
             continue
         if not _wanted(store.mask[path], tables.reaches[target]):
             continue
-        if made >= terms.most_paths:
+        if path_count >= terms.most_paths:
             progress.cut[0] += end - at
             break
-        if made == len(store.state):
+        if path_count == len(store.state):
             return -1
         for word in range(words):
-            store.mask[made, word] = store.mask[path, word] & tables.reaches[target, word]
-        store.state[made], store.node[made] = target, to
-        store.parent[made], store.edge[made] = path, 2 * relation + direction
-        made += 1
+            store.mask[path_count, word] = store.mask[path, word] & tables.reaches[target, word]
+        store.state[path_count], store.node[path_count] = target, to
+        store.parent[path_count], store.edge[path_count] = path, 2 * relation + direction
+        path_count += 1
         progress.work[0] += 1
-    return made
+    return path_count
 
 
 @inline_kernel

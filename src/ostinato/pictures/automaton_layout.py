@@ -1,7 +1,7 @@
-"""Automaton -> where its states stand in columns and rows, and by which way each choice leads to the next. No drawing.
+"""Automaton -> a column and a row for each state, and a route for each edge. No drawing.
 
-Columns follow the longest way from the start; loops are opened at the states by which they are entered. A choice that
-leads more than one column ahead passes above the states between, one that leads back passes below them.
+The column of a state is the length of the longest path from the start. Loops are opened at the states that enter them.
+An edge that skips columns passes above the states between. An edge that leads back passes below them.
 """
 
 from __future__ import annotations
@@ -16,54 +16,54 @@ from ostinato.clause.query.pattern import Variable
 
 MAX_STATES_DRAWN = 40
 START, START_AT_FIRST_ROW = -3, -4
-"""Nodes of their own, beside ACCEPT and ACCEPT_AT_END."""
+"""Extra nodes, like ACCEPT and ACCEPT_AT_END."""
 
 
-class Way(enum.Enum):
-    """How an edge is led."""
+class Route(enum.Enum):
+    """How an edge is drawn."""
 
     NEXT = "to the next column"
-    AHEAD = "over columns between, above them"
-    BACK = "to a column before, below what lies between"
+    AHEAD = "over the columns between, above their states"
+    BACK = "to an earlier column, below the states between"
     DOWN = "down inside a column"
     UP = "up inside a column"
     SELF = "to the state itself"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """`row` is counted from the middle of the column, so it may be a half."""
+class GridPosition:
+    """`row` counts from the middle of the column, so it can be a half."""
 
     column: int
     row: float
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
-    """`rank` is its place in the order of preference among all `choices` of its source."""
+class AutomatonEdge:
+    """`rank` is its rank in the order of preference among all `choices` of its source."""
 
     source: int
     target: int
     rank: int
     choices: int
-    way: Way
+    route: Route
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """`omitted` states are not drawn."""
+class AutomatonLayout:
+    """`omitted` is the number of states that aren't drawn."""
 
-    places: dict[int, Place]
-    edges: tuple[Edge, ...]
+    positions: dict[int, GridPosition]
+    edges: tuple[AutomatonEdge, ...]
     omitted: int
 
     @property
     def columns(self) -> int:
-        return 1 + max(place.column for place in self.places.values())
+        return 1 + max(position.column for position in self.positions.values())
 
 
 def state_names(nfa: Nfa) -> list[str]:
-    """Names for states: the variable's, with a number where several states stand for it.
+    """Names for states: the name of the variable, with a number if several states have the same variable.
 
     >>> from ostinato.clause.automaton.nfa import build_nfa
     >>> from ostinato.clause.language.pattern_parser import parse_row_pattern
@@ -87,8 +87,8 @@ def state_names(nfa: Nfa) -> list[str]:
 Arrow = tuple[int, int]
 
 
-def lay_out(nfa: Nfa) -> Layout:
-    """The places of the first states and the ways of the choices between them."""
+def lay_out(nfa: Nfa) -> AutomatonLayout:
+    """The layout of the first MAX_STATES_DRAWN states."""
     drawn = min(len(nfa.states), MAX_STATES_DRAWN)
     entries = _entries(nfa, drawn)
     total = {node: len(targets) for node, targets in entries.items()}
@@ -98,17 +98,19 @@ def lay_out(nfa: Nfa) -> Layout:
     }
     arrows = [(source, target) for source, targets in choices.items() for _, target in targets]
     columns = _columns(choices, arrows)
-    places = _rows(columns, arrows)
+    positions = _positions(columns, arrows)
     edges = tuple(
-        Edge(source, target, rank, total[source], _way(places[source], places[target], source == target))
+        AutomatonEdge(
+            source, target, rank, total[source], _route(positions[source], positions[target], source == target)
+        )
         for source, targets in choices.items()
         for rank, target in targets
     )
-    return Layout(places, edges, len(nfa.states) - drawn)
+    return AutomatonLayout(positions, edges, len(nfa.states) - drawn)
 
 
 def _entries(nfa: Nfa, drawn: int) -> dict[int, Sequence[int]]:
-    """For each node that is drawn its choices."""
+    """The choices of each node that is drawn."""
     entries: dict[int, Sequence[int]] = {START: nfa.elsewhere}
     if nfa.at_start != nfa.elsewhere:
         entries = {START_AT_FIRST_ROW: nfa.at_start, **({START: nfa.elsewhere} if nfa.elsewhere else {})}
@@ -126,7 +128,7 @@ def _columns(nodes: Iterable[int], arrows: Sequence[Arrow]) -> dict[int, int]:
         before.setdefault(target, []).append(source)
     columns: dict[int, int] = {}
     waiting = list(before)
-    while waiting:  # longest way; `forward` has no loops, so some node is always ready
+    while waiting:  # longest path; `forward` has no loops, so some node is always ready
         ready = [node for node in waiting if all(source in columns for source in before[node])]
         for node in ready:
             columns[node] = 1 + max((columns[source] for source in before[node]), default=-1)
@@ -139,29 +141,29 @@ def _columns(nodes: Iterable[int], arrows: Sequence[Arrow]) -> dict[int, int]:
 
 
 def _without_loops(arrows: Sequence[Arrow]) -> set[Arrow]:
-    """The arrows without those that lead into a loop's entries from inside it; loops inside loops likewise."""
-    kept = {arrow for arrow in arrows if arrow[0] != arrow[1]}
+    """The arrows without those from inside a loop to its entries; the same for loops inside loops."""
+    forward = {arrow for arrow in arrows if arrow[0] != arrow[1]}
     while True:
-        loops = [loop for loop in _loops(kept) if len(loop) > 1]
+        loops = [loop for loop in _components(forward) if len(loop) > 1]
         if not loops:
-            return kept
+            return forward
         for loop in loops:
-            entries = {target for source, target in kept if target in loop and source not in loop} or {min(loop)}
-            kept = {(source, target) for source, target in kept if not (source in loop and target in entries)}
+            entries = {target for source, target in forward if target in loop and source not in loop} or {min(loop)}
+            forward = {(source, target) for source, target in forward if not (source in loop and target in entries)}
 
 
-def _loops(arrows: set[Arrow]) -> list[set[int]]:
-    """Strongly connected components (of at most a few dozen nodes: by who reaches whom)."""
+def _components(arrows: set[Arrow]) -> list[set[int]]:
+    """Strongly connected components, by reachability: there are at most a few dozen nodes."""
     nodes = {node for arrow in arrows for node in arrow}
     after: dict[int, set[int]] = {node: set() for node in nodes}
     for source, target in arrows:
         after[source].add(target)
     reaches = {node: _reached(node, after) for node in nodes}
-    found: list[set[int]] = []
+    components: list[set[int]] = []
     for node in sorted(nodes):
-        if not any(node in loop for loop in found):
-            found.append({node} | {other for other in reaches[node] if node in reaches[other]})
-    return found
+        if not any(node in component for component in components):
+            components.append({node} | {other for other in reaches[node] if node in reaches[other]})
+    return components
 
 
 def _reached(node: int, after: dict[int, set[int]]) -> set[int]:
@@ -178,29 +180,29 @@ def _reached(node: int, after: dict[int, set[int]]) -> set[int]:
 # --- rows ---
 
 
-def _rows(columns: dict[int, int], arrows: Sequence[Arrow]) -> dict[int, Place]:
-    """Inside a column, nodes stand near those that lead to them."""
-    places: dict[int, Place] = {}
+def _positions(columns: dict[int, int], arrows: Sequence[Arrow]) -> dict[int, GridPosition]:
+    """Within a column, nodes are ordered by the rows of the nodes that lead to them."""
+    positions: dict[int, GridPosition] = {}
     for column in range(max(columns.values()) + 1):
         members = [node for node in columns if columns[node] == column]
 
         def pull(node: int) -> tuple[float, int]:
-            rows = [places[source].row for source, target in arrows if target == node and source in places]
+            rows = [positions[source].row for source, target in arrows if target == node and source in positions]
             return (sum(rows) / len(rows) if rows else 0.0, node if node >= 0 else -node)
 
         for i, node in enumerate(sorted(members, key=pull)):
-            places[node] = Place(column, i - (len(members) - 1) / 2)
-    return places
+            positions[node] = GridPosition(column, i - (len(members) - 1) / 2)
+    return positions
 
 
-# --- ways ---
+# --- routes ---
 
 
-def _way(source: Place, target: Place, same: bool) -> Way:
+def _route(source: GridPosition, target: GridPosition, same: bool) -> Route:
     if same:
-        return Way.SELF
+        return Route.SELF
     if target.column > source.column:
-        return Way.NEXT if target.column == source.column + 1 else Way.AHEAD
+        return Route.NEXT if target.column == source.column + 1 else Route.AHEAD
     if target.column < source.column:
-        return Way.BACK
-    return Way.DOWN if target.row > source.row else Way.UP
+        return Route.BACK
+    return Route.DOWN if target.row > source.row else Route.UP

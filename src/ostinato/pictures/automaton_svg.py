@@ -1,4 +1,4 @@
-"""Automata -> one self-contained SVG, readable on light and dark ground."""
+"""Automata -> one self-contained SVG, readable on light and dark backgrounds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 from html import escape
 
 from ostinato.clause.automaton.nfa import ACCEPT, ACCEPT_AT_END, Nfa
-from ostinato.pictures.automaton_layout import START_AT_FIRST_ROW, Edge, Layout, Way, lay_out, state_names
+from ostinato.pictures.automaton_layout import (
+    START_AT_FIRST_ROW,
+    AutomatonEdge,
+    AutomatonLayout,
+    Route,
+    lay_out,
+    state_names,
+)
 
 _HEIGHT = 38.0
 _GAP = 68.0
@@ -21,8 +28,8 @@ _CONDITION = 30.0
 _LETTER = 8.4
 _DOT = 8.0
 _PORT = 11.0
-_LEAVING = {Way.AHEAD: 0, Way.UP: 1, Way.NEXT: 2, Way.DOWN: 3, Way.BACK: 4}
-_ARRIVING = {Way.AHEAD: 0, Way.DOWN: 1, Way.NEXT: 2, Way.UP: 3, Way.BACK: 4}
+_LEAVING = {Route.AHEAD: 0, Route.UP: 1, Route.NEXT: 2, Route.DOWN: 3, Route.BACK: 4}
+_ARRIVING = {Route.AHEAD: 0, Route.DOWN: 1, Route.NEXT: 2, Route.UP: 3, Route.BACK: 4}
 
 _STYLE = """
 .ost-automaton{color:#1d2733;background:#fff;font-family:ui-sans-serif,system-ui,"Segoe UI",sans-serif}
@@ -53,21 +60,21 @@ class Picture:
     conditions: Mapping[str, str]
     caption: str = ""
     ranked: bool = True
-    """Whether the order of a state's choices means something."""
+    """Whether the order of a state's choices has a meaning."""
 
 
 def draw_automata(pictures: Sequence[Picture]) -> str:
-    """All of them, one below the other.
+    """All automata, one below the other.
 
     >>> from ostinato.clause.automaton.nfa import build_nfa
     >>> from ostinato.clause.language.pattern_parser import parse_row_pattern
     >>> draw_automata([Picture(build_nfa(parse_row_pattern("A B* C")), {"B": "price < 3"})])[:44]
     '<svg xmlns="http://www.w3.org/2000/svg" clas'
     """
-    parts, width, height = [], 0.0, 0.0
+    elements, width, height = [], 0.0, 0.0
     for picture in pictures:
         drawing = _Drawing(picture)
-        parts.append(f'<g transform="translate(0 {_number(height)})">{drawing.body()}</g>')
+        elements.append(f'<g transform="translate(0 {_number(height)})">{drawing.body()}</g>')
         width, height = max(width, drawing.width), height + drawing.height
     arrow = (
         '<marker id="ost-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
@@ -76,13 +83,14 @@ def draw_automata(pictures: Sequence[Picture]) -> str:
     size = f'width="{_number(width)}" height="{_number(height)}" viewBox="0 0 {_number(width)} {_number(height)}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="ost-automaton" role="img" {size}>'
-        f"<title>The automaton of the pattern</title><style>{_STYLE}</style><defs>{arrow}</defs>{''.join(parts)}</svg>"
+        f"<title>The automaton of the pattern</title><style>{_STYLE}</style><defs>{arrow}</defs>"
+        f"{''.join(elements)}</svg>"
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """A node's middle and half its size."""
+    """The centre of a node, and half its size."""
 
     x: float
     y: float
@@ -95,12 +103,12 @@ class _Drawing:
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        self.layout: Layout = lay_out(picture.nfa)
+        self.layout: AutomatonLayout = lay_out(picture.nfa)
         self.names = state_names(picture.nfa)
         edges = self.layout.edges
-        self.loops = {edge.source for edge in edges if edge.way is Way.SELF}
+        self.loops = {edge.source for edge in edges if edge.route is Route.SELF}
         boxes = self._boxes()
-        lanes = {**self._lanes(Way.AHEAD, boxes), **self._lanes(Way.BACK, boxes)}
+        lanes = {**self._lanes(Route.AHEAD, boxes), **self._lanes(Route.BACK, boxes)}
         top = min([self._top(node, box) for node, box in boxes.items()] + list(lanes.values()))
         down = _MARGIN + (20.0 if picture.caption else 0.0) - top
         self.boxes = {node: replace(box, y=box.y + down) for node, box in boxes.items()}
@@ -110,14 +118,14 @@ class _Drawing:
         self.width = max(box.x + max(box.half_width, 42.0) for box in self.boxes.values()) + _MARGIN / 2
         self.leaving, self.arriving = self._ports()
 
-    # --- places ---
+    # --- boxes and lanes ---
 
     def _name(self, node: int) -> str:
         name = self.picture.nfa.states[node].variable
         return name if len(name) <= 16 else name[:15] + "…"
 
     def _number_of(self, node: int) -> str:
-        """`#2` for the second of several states of a variable, as in the text."""
+        """`#2` for the second of several states of a variable, as in the text of the explanation."""
         _, mark, number = self.names[node].rpartition("#")
         return mark + number.removesuffix(" -}") if mark and number.removesuffix(" -}").isdigit() else ""
 
@@ -129,7 +137,7 @@ class _Drawing:
         )
 
     def _half_height(self, node: int) -> float:
-        """Start and end grow with the edges they have."""
+        """Start and end nodes grow with the number of their edges."""
         edges = sum(1 for edge in self.layout.edges if node in (edge.source, edge.target))
         if node < 0:
             return max(_DOT, min(edges, 9) * _PORT / 2)
@@ -142,35 +150,35 @@ class _Drawing:
         return box.y + box.half_height + _CONDITION
 
     def _boxes(self) -> dict[int, _Box]:
-        """The nodes around the height 0."""
-        places = self.layout.places
+        """The boxes of the nodes, with the middle row at height 0."""
+        positions = self.layout.positions
         middle: list[float] = []
         left = _MARGIN + 20
         for column in range(self.layout.columns):
-            half = max(self._half_width(node) for node, place in places.items() if place.column == column)
+            half = max(self._half_width(node) for node, at in positions.items() if at.column == column)
             middle.append(left + half)
             left += 2 * half + _GAP
         return {
-            node: _Box(middle[place.column], place.row * _ROW, self._half_width(node), self._half_height(node))
-            for node, place in places.items()
+            node: _Box(middle[at.column], at.row * _ROW, self._half_width(node), self._half_height(node))
+            for node, at in positions.items()
         }
 
-    def _lanes(self, way: Way, boxes: Mapping[int, _Box]) -> dict[Edge, float]:
-        """The height of each edge on its way above or below what lies between; no two on top of each other."""
-        places = self.layout.places
+    def _lanes(self, route: Route, boxes: Mapping[int, _Box]) -> dict[AutomatonEdge, float]:
+        """The height of each edge above or below the states between. Overlapping edges have different heights."""
+        positions = self.layout.positions
         spans = {
-            edge: sorted((places[edge.source].column, places[edge.target].column))
+            edge: sorted((positions[edge.source].column, positions[edge.target].column))
             for edge in self.layout.edges
-            if edge.way is way
+            if edge.route is route
         }
         taken: list[tuple[int, int, float]] = []
-        lanes: dict[Edge, float] = {}
+        lanes: dict[AutomatonEdge, float] = {}
         for edge, (low, high) in sorted(spans.items(), key=lambda item: (item[1][1] - item[1][0], item[1])):
-            if way is Way.AHEAD:
-                between = [node for node, place in places.items() if low < place.column < high]
+            if route is Route.AHEAD:
+                between = [node for node, at in positions.items() if low < at.column < high]
                 y, step = min(self._top(node, boxes[node]) for node in between) - 12, -_LANE
             else:
-                between = [node for node, place in places.items() if low <= place.column <= high]
+                between = [node for node, at in positions.items() if low <= at.column <= high]
                 y, step = max(self._bottom(boxes[node]) for node in between) + 2, _LANE
             others = [other for a, b, other in taken if low < b and a < high]
             free = (y + i * step for i in range(_MAX_LANES) if all(abs(y + i * step - o) >= _LANE for o in others))
@@ -178,18 +186,18 @@ class _Drawing:
             taken.append((low, high, lanes[edge]))
         return lanes
 
-    def _ports(self) -> tuple[dict[Edge, float], dict[Edge, float]]:
-        """The height at which each edge leaves and arrives, so that edges of one node don't lie on each other."""
-        leaving: dict[Edge, float] = {}
-        arriving: dict[Edge, float] = {}
-        edges = [edge for edge in self.layout.edges if edge.way is not Way.SELF]
+    def _ports(self) -> tuple[dict[AutomatonEdge, float], dict[AutomatonEdge, float]]:
+        """The heights at which each edge leaves and arrives. Edges of one node have different heights."""
+        leaving: dict[AutomatonEdge, float] = {}
+        arriving: dict[AutomatonEdge, float] = {}
+        edges = [edge for edge in self.layout.edges if edge.route is not Route.SELF]
         for node, box in self.boxes.items():
             for on_left in (False, True):
-                side: list[tuple[tuple[int, float], Edge, bool]] = []
+                side: list[tuple[tuple[int, float], AutomatonEdge, bool]] = []
                 for edge in edges:
-                    if edge.source == node and (edge.way is Way.UP) == on_left:
+                    if edge.source == node and (edge.route is Route.UP) == on_left:
                         side.append((self._order(edge, edge.target, _LEAVING), edge, True))
-                    if edge.target == node and (edge.way is not Way.DOWN) == on_left:
+                    if edge.target == node and (edge.route is not Route.DOWN) == on_left:
                         side.append((self._order(edge, edge.source, _ARRIVING), edge, False))
                 side.sort(key=lambda port: port[0])
                 step = min(_PORT, 2 * (box.half_height - 3) / max(1, len(side) - 1))
@@ -198,62 +206,68 @@ class _Drawing:
                     (leaving if leaves else arriving)[edge] = y
         return leaving, arriving
 
-    def _order(self, edge: Edge, other: int, order: Mapping[Way, int]) -> tuple[int, float]:
-        """From top to bottom: first by the way, then so that edges of one way don't cross."""
+    def _order(self, edge: AutomatonEdge, other: int, order: Mapping[Route, int]) -> tuple[int, float]:
+        """Sort key from top to bottom: by route, then so that edges with the same route don't cross."""
         if edge in self.lanes:
-            return order[edge.way], self.lanes[edge] if edge.way is Way.AHEAD else -self.lanes[edge]
-        return order[edge.way], self.boxes[other].y
+            return order[edge.route], self.lanes[edge] if edge.route is Route.AHEAD else -self.lanes[edge]
+        return order[edge.route], self.boxes[other].y
 
     # --- drawing ---
 
     def body(self) -> str:
-        parts = []
+        elements = []
         if self.picture.caption:
-            parts.append(f'<text class="caption" x="{_number(_MARGIN)}" y="20">{escape(self.picture.caption)}</text>')
-        parts += [self._edge(edge) for edge in self.layout.edges]
-        parts += [self._node(node) for node in self.boxes]
-        parts += [self._rank(edge) for edge in self.layout.edges if edge.choices > 1 and self.picture.ranked]
+            elements.append(
+                f'<text class="caption" x="{_number(_MARGIN)}" y="20">{escape(self.picture.caption)}</text>'
+            )
+        elements += [self._edge(edge) for edge in self.layout.edges]
+        elements += [self._node(node) for node in self.boxes]
+        elements += [self._rank(edge) for edge in self.layout.edges if edge.choices > 1 and self.picture.ranked]
         if self.layout.omitted:
             count = len(self.picture.nfa.states)
             note = f"the first {count - self.layout.omitted} of {count:,} states"
-            parts.append(f'<text class="caption" x="{_number(_MARGIN)}" y="{_number(self.height - 8)}">{note}</text>')
-        return "".join(parts)
+            elements.append(
+                f'<text class="caption" x="{_number(_MARGIN)}" y="{_number(self.height - 8)}">{note}</text>'
+            )
+        return "".join(elements)
 
-    def _edge(self, edge: Edge) -> str:
+    def _edge(self, edge: AutomatonEdge) -> str:
         source, target = self.boxes[edge.source], self.boxes[edge.target]
-        if edge.way is Way.SELF:
+        if edge.route is Route.SELF:
             x, top = source.x, source.y - source.half_height
             over = f"{_at(x - 25, top - _LOOP)} {_at(x + 25, top - _LOOP)}"
             return _path(f"M{_at(x - 9, top)}C{over} {_at(x + 9, top - 1)}")
         y1, y2 = self.leaving[edge], self.arriving[edge]
         x1, x2 = source.x + source.half_width, target.x - target.half_width
-        match edge.way:
-            case Way.NEXT:
+        match edge.route:
+            case Route.NEXT:
                 bend = (x2 - x1) / 2
                 return _path(f"M{_at(x1, y1)}C{_at(x1 + bend, y1)} {_at(x2 - bend, y2)} {_at(x2, y2)}")
-            case Way.AHEAD:
+            case Route.AHEAD:
                 lane = self.lanes[edge]
                 return _path(
                     f"M{_at(x1, y1)}C{_at(x1 + 34, y1)} {_at(x1 + 14, lane)} {_at(x1 + _GAP, lane)}"
                     f"L{_at(x2 - _GAP, lane)}C{_at(x2 - 14, lane)} {_at(x2 - 34, y2)} {_at(x2, y2)}"
                 )
-            case Way.BACK:
+            case Route.BACK:
                 lane = self.lanes[edge]
                 return _path(
                     f"M{_at(x1, y1)}C{_at(x1 + 42, y1)} {_at(x1 + 42, lane)} {_at(x1, lane)}"
                     f"L{_at(x2, lane)}C{_at(x2 - 42, lane)} {_at(x2 - 42, y2)} {_at(x2, y2)}"
                 )
-            case _:  # inside a column: down on the right side, up on the left one
-                side = 1 if edge.way is Way.DOWN else -1
+            case _:  # within a column: down on the right side, up on the left side
+                side = 1 if edge.route is Route.DOWN else -1
                 x1, x2 = source.x + side * source.half_width, target.x + side * target.half_width
-                out = side * (26 + 6 * abs(self.layout.places[edge.source].row - self.layout.places[edge.target].row))
+                out = side * (
+                    26 + 6 * abs(self.layout.positions[edge.source].row - self.layout.positions[edge.target].row)
+                )
                 return _path(f"M{_at(x1, y1)}C{_at(x1 + out, y1)} {_at(x2 + out, y2)} {_at(x2, y2)}")
 
-    def _rank(self, edge: Edge) -> str:
+    def _rank(self, edge: AutomatonEdge) -> str:
         box = self.boxes[edge.source]
-        if edge.way is Way.SELF:
+        if edge.route is Route.SELF:
             x, y = box.x, box.y - box.half_height - _LOOP + 11
-        elif edge.way is Way.UP:
+        elif edge.route is Route.UP:
             x, y = box.x - box.half_width - 8, self.leaving[edge] + 3
         else:
             x, y = box.x + box.half_width + 9, self.leaving[edge] + 3
@@ -279,7 +293,7 @@ class _Drawing:
         css = "state excluded" if state.excluded else "state"
         number = self._number_of(node)
         hidden = " (not shown in the output)" if state.excluded else ""
-        parts = [
+        elements = [
             f"<g><title>{escape(state.variable + hidden + (': ' + condition if condition else ': every row'))}</title>",
             _pill(css, box, 0.0, 10.0),
             f'<text class="name" x="{_number(box.x)}" y="{_number(box.y + 5)}">{escape(self._name(node))}'
@@ -288,8 +302,8 @@ class _Drawing:
         letters = int((2 * box.half_width + _GAP - 14) / 6.1)
         for i, line in enumerate(_shortened(condition, letters)):
             y = box.y + box.half_height + 13 + 12 * i
-            parts.append(f'<text class="condition" x="{_number(box.x)}" y="{_number(y)}">{escape(line)}</text>')
-        return "".join([*parts, "</g>"])
+            elements.append(f'<text class="condition" x="{_number(box.x)}" y="{_number(y)}">{escape(line)}</text>')
+        return "".join([*elements, "</g>"])
 
 
 def _shortened(condition: str, letters: int) -> list[str]:
@@ -302,7 +316,7 @@ def _shortened(condition: str, letters: int) -> list[str]:
 
 
 def _pill(css: str, box: _Box, inset: float, corner: float | None = None) -> str:
-    """A rectangle with round corners, by as much as the inset inside the box."""
+    """A rectangle with round corners, `inset` smaller than the box on each side."""
     half_width, half_height = box.half_width - inset, box.half_height - inset
     return (
         f'<rect class="{css}" x="{_number(box.x - half_width)}" y="{_number(box.y - half_height)}" '

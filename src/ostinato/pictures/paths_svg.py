@@ -1,6 +1,6 @@
-"""Paths -> one self-contained SVG: the part of the graph that they walk, by distance from the start.
+"""Paths -> one self-contained SVG: their nodes in columns by distance from the start, and their edges.
 
-It carries its own light ground, so it reads on a white and on a dark page.
+The picture has its own light background, so it is readable on white and on dark pages.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ostinato.pictures.svg import element, text
 
 _COLUMN, _ROW, _MARGIN, _HEAD, _BOX, _HALF = 290.0, 42.0, 24.0, 64.0, 150.0, 12.0
 _APART = 2.5
-"""Between the lines of two queries."""
+"""Distance between the lines of two queries."""
 _LETTERS = 22
 _COLOURS = ("#2171b5", "#b4550a", "#2e7d32", "#7b3fa0", "#a1273b", "#00797a", "#7a6a00", "#5b6773")
 MOST_NODES = 150
@@ -40,10 +40,10 @@ class ShownPath:
 
 
 def draw_paths(paths: Sequence[ShownPath]) -> str:
-    """The nodes of the paths in columns by distance, as many as fit; how many don't is said."""
-    shown, left_out = _fitting(paths)
-    columns = _columns(shown)
-    place = {
+    """Draws as many paths as fit, and states the number of the others."""
+    drawn, left_out = _fitting(paths)
+    columns = _columns(drawn)
+    positions = {
         (hop, node): (_MARGIN + hop * _COLUMN, _HEAD + row * _ROW + _HALF)
         for hop, nodes in enumerate(columns)
         for row, node in enumerate(nodes)
@@ -52,18 +52,18 @@ def draw_paths(paths: Sequence[ShownPath]) -> str:
     width = 2 * _MARGIN + max(0, len(columns) - 1) * _COLUMN + _BOX
     height = _HEAD + max((len(nodes) for nodes in columns), default=1) * _ROW + _MARGIN + 16.0 * len(queries)
     words = f"{len(paths):,} paths" + (f", {left_out:,} not drawn" if left_out else "")
-    parts = [
+    elements = [
         element("style", _STYLE),
         element("rect", class_="sheet", x=0.5, y=0.5, width=width - 1, height=height - 1, rx=8),
         text("Paths found", _MARGIN, 26.0, class_="title"),
         text(words, _MARGIN, 44.0, class_="quiet"),
-        *_edges(shown, place, queries),
-        *_nodes(shown, place),
+        *_edges(drawn, positions, queries),
+        *_nodes(drawn, positions),
         *_legend(queries, height),
     ]
     return element(
         "svg",
-        "".join(parts),
+        "".join(elements),
         xmlns="http://www.w3.org/2000/svg",
         class_="ost-paths",
         viewBox=f"0 0 {width:.0f} {height:.0f}",
@@ -74,28 +74,29 @@ def draw_paths(paths: Sequence[ShownPath]) -> str:
 
 
 def page(svg: str) -> str:
-    """The picture as a page of its own."""
+    """An HTML page with the picture."""
     return f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Paths</title><body>{svg}</body></html>'
 
 
-Places = dict[tuple[int, str], tuple[float, float]]
+Positions = dict[tuple[int, str], tuple[float, float]]
+"""Left end and middle height of each node, by hop and name."""
 
 
 def _fitting(paths: Sequence[ShownPath]) -> tuple[list[ShownPath], int]:
-    """The first paths whose nodes there is room for, and how many are left out."""
-    seen: set[tuple[int, str]] = set()
-    shown = []
+    """The first paths with at most MOST_NODES nodes together, and the number of the others."""
+    nodes: set[tuple[int, str]] = set()
+    drawn = []
     for path in paths:
-        here = set(enumerate(path.nodes))
-        if len(seen | here) > MOST_NODES:
+        more = nodes | set(enumerate(path.nodes))
+        if len(more) > MOST_NODES:
             break
-        seen |= here
-        shown.append(path)
-    return shown, len(paths) - len(shown)
+        nodes = more
+        drawn.append(path)
+    return drawn, len(paths) - len(drawn)
 
 
 def _columns(paths: Sequence[ShownPath]) -> list[list[str]]:
-    """For each distance its nodes, in the order in which paths bring them."""
+    """The nodes at each distance, in the order of the paths."""
     columns: list[dict[str, None]] = []
     for path in paths:
         for hop, node in enumerate(path.nodes):
@@ -105,7 +106,7 @@ def _columns(paths: Sequence[ShownPath]) -> list[list[str]]:
     return [list(nodes) for nodes in columns]
 
 
-def _edges(paths: Sequence[ShownPath], place: Places, queries: Sequence[str]) -> list[str]:
+def _edges(paths: Sequence[ShownPath], positions: Positions, queries: Sequence[str]) -> list[str]:
     lines: dict[tuple[str, str], str] = {}
     arrows: dict[tuple[float, float], dict[str, None]] = {}
     for path in paths:
@@ -113,7 +114,7 @@ def _edges(paths: Sequence[ShownPath], place: Places, queries: Sequence[str]) ->
         colour = _COLOURS[number % len(_COLOURS)]
         apart = _APART * (number % 5 - min(4, len(queries) - 1) / 2)
         for hop, relation in enumerate(path.relations):
-            (x1, y1), (x2, y2) = place[hop, path.nodes[hop]], place[hop + 1, path.nodes[hop + 1]]
+            (x1, y1), (x2, y2) = positions[hop, path.nodes[hop]], positions[hop + 1, path.nodes[hop + 1]]
             arrow = f"← {relation[1:]}" if relation.startswith("^") else f"{relation} →"
             arrows.setdefault((x2, y2), {})[arrow] = None
             x1, y1, y2 = x1 + _BOX, y1 + apart, y2 + apart
@@ -122,30 +123,30 @@ def _edges(paths: Sequence[ShownPath], place: Places, queries: Sequence[str]) ->
             title = element("title", escape(f"{path.nodes[hop]} {relation} {path.nodes[hop + 1]}"))
             lines[line, colour] = element("path", title, class_="edge", d=line, stroke=colour)
     words = [
-        text(_short(", ".join(found), 24), x - 6, y - _HALF - 2, class_="relation", style="text-anchor:end")
-        for (x, y), found in arrows.items()
+        text(_short(", ".join(relations), 24), x - 6, y - _HALF - 2, class_="relation", style="text-anchor:end")
+        for (x, y), relations in arrows.items()
     ]
     return [*lines.values(), *words]
 
 
-def _nodes(paths: Sequence[ShownPath], place: Places) -> list[str]:
+def _nodes(paths: Sequence[ShownPath], positions: Positions) -> list[str]:
     ends = {(len(path.nodes) - 1, path.nodes[-1]) for path in paths}
-    parts = []
-    for (hop, node), (x, y) in place.items():
+    elements = []
+    for (hop, node), (x, y) in positions.items():
         kind = "start" if hop == 0 else "end" if (hop, node) in ends else "node"
         box = element("rect", class_=kind, x=x, y=y - _HALF, width=_BOX, height=2 * _HALF, rx=6)
-        parts.append(element("g", element("title", escape(node)) + box + text(_short(node), x + 8, y + 4)))
-    return parts
+        elements.append(element("g", element("title", escape(node)) + box + text(_short(node), x + 8, y + 4)))
+    return elements
 
 
 def _legend(queries: Sequence[str], height: float) -> list[str]:
-    parts = []
+    elements = []
     for number, query in enumerate(queries):
         y = height - 10 - 16.0 * (len(queries) - 1 - number)
         colour = _COLOURS[number % len(_COLOURS)]
-        parts.append(element("rect", x=_MARGIN, y=y - 9, width=10, height=10, rx=2, fill=colour))
-        parts.append(text(_short(query, 60), _MARGIN + 16, y, class_="quiet"))
-    return parts
+        elements.append(element("rect", x=_MARGIN, y=y - 9, width=10, height=10, rx=2, fill=colour))
+        elements.append(text(_short(query, 60), _MARGIN + 16, y, class_="quiet"))
+    return elements
 
 
 def _short(words: str, letters: int = _LETTERS) -> str:

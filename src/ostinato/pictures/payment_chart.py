@@ -1,4 +1,4 @@
-"""A card's payments around a fraud -> an SVG chart: one stem per payment, amounts on a logarithmic scale."""
+"""The payments of a card around a fraud -> an SVG chart: one stem for each payment, on a logarithmic scale."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ _LOWEST = 0.3
 
 
 def payment_chart(excerpt: Excerpt, story: Story, size: Size, *, title: str, class_: str | None = "chart") -> str:
-    """The chart as an `<svg>` element. Payments stand side by side: minutes and weeks don't fit one time axis."""
+    """The chart as an `<svg>` element. Payments are evenly spaced: minutes and weeks don't fit one time axis."""
     top = math.log10(max(*excerpt.values, 100.0) * 1.1)
     floor = size.height - _BOTTOM
     x = Scale(-0.5, len(excerpt.values) - 0.5, _LEFT, size.width - _RIGHT)
     y = Scale(math.log10(_LOWEST), top, floor, _TOP)
-    parts = _axes(y, top, size)
+    elements = _axes(y, top, size)
     left, right = x(excerpt.first - 0.5), x(excerpt.last + 0.5)
-    parts.append(
+    elements.append(
         element("rect", x=left, width=right - left, y=_TOP - 18, height=floor - _TOP + 18, rx=3, class_="band")
     )
     minutes = (excerpt.times[excerpt.last] - excerpt.times[excerpt.first]).total_seconds() / 60
-    parts.append(text(f"{minutes:.0f} minutes", (left + right) / 2, size.height - 8, class_="middle"))
+    elements.append(text(f"{minutes:.0f} minutes", (left + right) / 2, size.height - 8, class_="middle"))
     for row, value in enumerate(excerpt.values):
-        parts += _stem(excerpt, story, row, x(row), y(math.log10(max(value, _LOWEST))), floor)
+        elements += _stem(excerpt, story, row, x(row), y(math.log10(max(value, _LOWEST))), floor)
     for row in {0, len(excerpt.values) - 1}:
-        place = "middle" if row == 0 else "end"
+        anchor = "middle" if row == 0 else "end"
         if excerpt.label(row) is None:
             at = x(row) if row == 0 else size.width - _RIGHT
-            parts.append(text(f"{excerpt.times[row]:%d %b}", at, size.height - 8, class_=place))
-    content = element("title", escape(title)) + "".join(parts)
+            elements.append(text(f"{excerpt.times[row]:%d %b}", at, size.height - 8, class_=anchor))
+    content = element("title", escape(title)) + "".join(elements)
     return element("svg", content, viewBox=f"0 0 {size.width:g} {size.height:g}", role="img", class_=class_)
 
 
 def _axes(y: Scale, top: float, size: Size) -> list[str]:
-    parts = []
+    elements = []
     for power in range(math.floor(top) + 1):
         height = y(power)
-        parts.append(element("line", x1=_LEFT, x2=size.width - _RIGHT, y1=height, y2=height, class_="rule"))
-        parts.append(text(f"{10**power:,}", _LEFT - 8, height + 4, class_="end"))
-    return parts
+        elements.append(element("line", x1=_LEFT, x2=size.width - _RIGHT, y1=height, y2=height, class_="rule"))
+        elements.append(text(f"{10**power:,}", _LEFT - 8, height + 4, class_="end"))
+    return elements
 
 
 def _stem(excerpt: Excerpt, story: Story, row: int, x: float, y: float, floor: float) -> list[str]:
@@ -55,11 +55,11 @@ def _stem(excerpt: Excerpt, story: Story, row: int, x: float, y: float, floor: f
     words = [label] if label else []
     words += [f"{excerpt.values[row]:,.2f}", f"{excerpt.times[row]:%d %b %Y, %H:%M:%S}"]
     words += [excerpt.notes[row]] if excerpt.notes else []
-    parts = [
+    elements = [
         element("line", x1=x, x2=x, y1=floor, y2=y, class_=f"stem tone-{tone}"),
         element("circle", cx=x, cy=y, r=5 if label else 3.5, class_=f"knot tone-{tone}"),
     ]
     if label in story.marked:
-        parts.append(text(f"{excerpt.values[row]:,.0f}", x, y - 10, class_=f"label tone-{tone}"))
-    parts.append(element("circle", element("title", escape(" · ".join(words))), cx=x, cy=y, r=9, class_="hit"))
-    return parts
+        elements.append(text(f"{excerpt.values[row]:,.0f}", x, y - 10, class_=f"label tone-{tone}"))
+    elements.append(element("circle", element("title", escape(" · ".join(words))), cx=x, cy=y, r=9, class_="hit"))
+    return elements

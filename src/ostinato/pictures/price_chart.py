@@ -1,4 +1,4 @@
-"""A match and the rows around it -> an SVG chart: the price line, and the match on it in the colours of its phases."""
+"""A match and the rows around it -> an SVG chart: the price line, with the match in the colours of its phases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Consecutive rows of one key with a match inside: rows `first .. first + len(labels) - 1` carry the labels."""
+    """Consecutive rows of one key with a match inside: rows `first .. first + len(labels) - 1` have the labels."""
 
     key: str
     times: Sequence[datetime]
@@ -25,7 +25,7 @@ class Excerpt:
     labels: Sequence[str]
     first: int
     notes: Sequence[str] | None = None
-    """What else to say about each row, in its tooltip."""
+    """Further text for the tooltip of each row."""
 
     @property
     def last(self) -> int:
@@ -37,7 +37,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The drawing's extent in its own units, and how many ticks fit."""
+    """The size of a drawing in its own units, and the number of ticks."""
 
     width: float
     height: float
@@ -52,7 +52,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 14.0, 24.0, 26.0
 
 
 def price_chart(excerpt: Excerpt, story: Story, size: Size, *, title: str, class_: str | None = "chart") -> str:
-    """The chart as an `<svg>` element for an HTML page; `title` is what a screen reader says."""
+    """The chart as an `<svg>` element for an HTML page; screen readers use `title`."""
     low, high = min(excerpt.values), max(excerpt.values)
     x = Scale(0, len(excerpt.values) - 1, _LEFT, size.width - _RIGHT)
     y = Scale(low, high, size.height - _BOTTOM - 22, _TOP + 8)
@@ -66,20 +66,20 @@ def price_chart(excerpt: Excerpt, story: Story, size: Size, *, title: str, class
 
 
 def _axes(excerpt: Excerpt, x: Scale, y: Scale, size: Size) -> list[str]:
-    parts = []
+    elements = []
     ticks = round_ticks(y.low, y.high, size.price_ticks)
     digits = 2 if any(abs(tick - round(tick, 1)) > 1e-9 for tick in ticks) else 1
     for tick in ticks:
         height = y(tick)
-        parts.append(element("line", x1=_LEFT, x2=size.width - _RIGHT, y1=height, y2=height, class_="rule"))
-        parts.append(text(f"{tick:.{digits}f}", _LEFT - 8, height + 4, class_="end"))
+        elements.append(element("line", x1=_LEFT, x2=size.width - _RIGHT, y1=height, y2=height, class_="rule"))
+        elements.append(text(f"{tick:.{digits}f}", _LEFT - 8, height + 4, class_="end"))
     for row in time_ticks(excerpt.times, size.time_ticks):
-        parts.append(text(f"{excerpt.times[row]:%H:%M}", x(row), size.height - 8, class_="middle"))
-    return parts
+        elements.append(text(f"{excerpt.times[row]:%H:%M}", x(row), size.height - 8, class_="middle"))
+    return elements
 
 
 def time_ticks(times: Sequence[datetime], about: int) -> list[int]:
-    """Rows to write a time under: evenly spaced, away from the edges so that no text is cut."""
+    """The rows that get a time label: evenly spaced, and away from the edges, so that no text is cut."""
     count = len(times)
     if count <= about:
         return list(range(count))
@@ -99,30 +99,30 @@ def _match(excerpt: Excerpt, story: Story, x: Scale, y: Scale, size: Size) -> li
         rx=3,
         class_="band",
     )
-    parts = [band]
+    elements = [band]
     for context in (points[: excerpt.first + 1], points[excerpt.last :]):
         if len(context) > 1:
-            parts.append(element("path", d=line_path(context), class_="context"))
-    parts += _neckline(excerpt, points)
+            elements.append(element("path", d=line_path(context), class_="context"))
+    elements += _neckline(excerpt, points)
     for tone, rows in groupby(
         range(excerpt.first, excerpt.last + 1), key=lambda row: story.tone(excerpt.label(row) or "")
     ):
         run = list(rows)
-        leg = points[max(run[0] - 1, excerpt.first) : run[-1] + 1]  # a leg begins where the one before ended
+        leg = points[max(run[0] - 1, excerpt.first) : run[-1] + 1]  # a leg starts at the end of the one before
         if len(leg) > 1:
             shade = element("path", d=area_path(leg, floor), fill=f"var(--tone-{tone})", opacity=0.08)
-            parts += [shade, element("path", d=line_path(leg), class_=f"path tone-{tone}")]
+            elements += [shade, element("path", d=line_path(leg), class_=f"path tone-{tone}")]
     for row in _marked_rows(excerpt, story):
         label = excerpt.label(row) or ""
         tone = story.tone(label)
-        parts.append(element("circle", cx=points[row][0], cy=points[row][1], r=4, class_=f"knot tone-{tone}"))
+        elements.append(element("circle", cx=points[row][0], cy=points[row][1], r=4, class_=f"knot tone-{tone}"))
         dy = 17.0 if _is_low(excerpt, row) else -9.0
-        parts.append(text(label, points[row][0], points[row][1] + dy, class_=f"label tone-{tone}"))
-    return parts
+        elements.append(text(label, points[row][0], points[row][1] + dy, class_=f"label tone-{tone}"))
+    return elements
 
 
 def _neckline(excerpt: Excerpt, points: Sequence[tuple[float, float]]) -> list[str]:
-    """The line through the lows beside the head, as far as the match goes; only where there is a head."""
+    """The line through the lows beside the head, up to the end of the match; nothing without a head."""
     lows = [excerpt.first + i for i, label in enumerate(excerpt.labels) if label in ("E", "I")]
     if len(lows) != 2 or "G" not in excerpt.labels:
         return []
@@ -138,25 +138,25 @@ def _marked_rows(excerpt: Excerpt, story: Story) -> list[int]:
 
 
 def _is_low(excerpt: Excerpt, row: int) -> bool:
-    """Whether the match goes up from here on both sides: a label written above would sit on the line."""
+    """Whether the price is higher on both sides. A label above would then cover the line."""
     before = excerpt.values[max(row - 2, excerpt.first)]
     after = excerpt.values[min(row + 2, excerpt.last)]
     return (before + after) / 2 > excerpt.values[row]
 
 
 def _tooltips(excerpt: Excerpt, x: Scale, y: Scale, size: Size) -> list[str]:
-    parts = []
+    elements = []
     for row, (moment, value) in enumerate(zip(excerpt.times, excerpt.values, strict=True)):
         label = excerpt.label(row)
         words = [label] if label else []
         words += [f"{value:,.2f}", f"{moment:%d %b %Y, %H:%M:%S}", *([excerpt.notes[row]] if excerpt.notes else [])]
         tip = element("title", escape(" · ".join(words)))
-        parts.append(element("circle", tip, cx=x(row), cy=y(value), r=7 if size.width > 600 else 5, class_="hit"))
-    return parts
+        elements.append(element("circle", tip, cx=x(row), cy=y(value), r=7 if size.width > 600 else 5, class_="hit"))
+    return elements
 
 
 def overview_chart(values: Sequence[float], starts: Sequence[int], *, title: str) -> str:
-    """A whole price line without text, stretched to any width, with a tick where each match begins."""
+    """A whole price line without text, stretched to any width, with a tick at the start of each match."""
     width, height, columns = 1000.0, 72.0, 500
     x = Scale(0, max(len(values) - 1, 1), 0, width)
     y = Scale(min(values), max(values), height - 14, 4)
@@ -170,6 +170,6 @@ def overview_chart(values: Sequence[float], starts: Sequence[int], *, title: str
 
 
 def _extremes(values: Sequence[float], start: int, end: int) -> tuple[int, int]:
-    """The rows of the lowest and the highest value in a stretch: what a line thinned to pixels must keep."""
+    """The rows of the lowest and the highest value in a range, which a thinned line must keep."""
     rows = range(start, min(end, len(values)))
     return min(rows, key=values.__getitem__), max(rows, key=values.__getitem__)

@@ -1,6 +1,6 @@
-"""Kept events -> one self-contained SVG: the time line, coloured by contribution, and what was lost.
+"""Events of a summary -> one self-contained SVG: a time line coloured by contribution, and the matches lost.
 
-It carries its own light ground, so it reads on a white and on a dark page.
+The picture has its own light background, so it is readable on white and on dark pages.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from ostinato.pictures.svg import Scale, element, text
 
 _WIDTH, _MARGIN, _LABELS, _HEAD, _LANE, _FOOT, _LOSS = 880.0, 18.0, 92.0, 66.0, 26.0, 58.0, 46.0
 _RIGHT = _WIDTH - _MARGIN - 10
-"""Where the time line ends."""
+"""Right end of the time line."""
 _TONES = ((178, 208, 234), (106, 174, 214), (33, 113, 181), (8, 48, 107))
 """From the smallest contribution to the largest."""
-_SHOWN_AS_SHARE = 2.0
-"""Losses below so many orders of magnitude are given in per cent."""
+_PERCENT_BELOW_ORDERS = 2.0
+"""Losses below this number of orders of magnitude are given in per cent."""
 _STYLE = """
 .ost-summary text{font-family:ui-sans-serif,system-ui,"Segoe UI",sans-serif;fill:#1d2733;font-size:11.5px}
 .ost-summary .title{font-size:15px;font-weight:600;font-family:ui-monospace,Menlo,Consolas,monospace}
@@ -38,12 +38,12 @@ _STYLE = """
 
 @dataclass(frozen=True, slots=True)
 class SummaryPicture:
-    """What is drawn. Events are oldest first; places lie on a line whose unit is that of `window`."""
+    """The content of a picture. Events are ordered from the oldest; `positions` have the unit of `window`."""
 
     title: str
     headline: str
     types: Sequence[str]
-    places: Sequence[float]
+    positions: Sequence[float]
     labels: Sequence[str]
     contributions: Sequence[int]
     now: float
@@ -52,7 +52,7 @@ class SummaryPicture:
     window_label: str
     count: int
     exact: int | None = None
-    """The matches of the whole stream, where known."""
+    """The number of matches in the whole stream, if known."""
 
 
 def draw_summary(picture: SummaryPicture) -> str:
@@ -76,7 +76,7 @@ def draw_summary(picture: SummaryPicture) -> str:
     if picture.exact is not None:
         content += _loss(picture.count, picture.exact, bottom + _FOOT)
     box = f"0 0 {_WIDTH:g} {height:g}"
-    # A name, not an address that anything is loaded from: SVG files need it.
+    # SVG files need this name. Nothing is loaded from it.
     name = "http://www.w3.org/2000/svg"
     return element(
         "svg", "".join(content), xmlns=name, viewBox=box, width=_WIDTH, height=height, role="img", class_="ost-summary"
@@ -87,30 +87,30 @@ def draw_summary(picture: SummaryPicture) -> str:
 
 
 def _time_line(picture: SummaryPicture) -> Scale:
-    """From the first kept event, or the window's edge if that is a little earlier, to the moment of the question."""
-    first = picture.places[0]
+    """From the first event, or from the start of the window if that is a little earlier, to the time of the answer."""
+    first = picture.positions[0]
     nearly = first - 0.25 * (picture.now - first)
     edge = picture.now - picture.window
     return Scale(edge if nearly <= edge < first else first, picture.now, _MARGIN + _LABELS, _RIGHT)
 
 
 def _ground(picture: SummaryPicture, lanes: Sequence[str], bottom: float) -> list[str]:
-    """Window, lanes, and what the line says at its ends."""
+    """The window, the lanes, and the labels at the ends of the time line."""
     edge, x = picture.now - picture.window, _time_line(picture)
     left, right, is_edge_shown = x(max(edge, x.low)), x(picture.now), edge >= x.low
-    parts = [element("rect", x=left, y=_HEAD, width=right - left, height=bottom - _HEAD, class_="window")]
+    elements = [element("rect", x=left, y=_HEAD, width=right - left, height=bottom - _HEAD, class_="window")]
     for lane, name in enumerate(lanes):
         y = _HEAD + _LANE * (lane + 0.5)
-        parts.append(element("line", x1=_MARGIN + _LABELS, y1=y, x2=_RIGHT, y2=y, class_="lane"))
-        parts.append(_text(name if len(name) <= 13 else name[:12] + "…", _MARGIN, y + 4))
+        elements.append(element("line", x1=_MARGIN + _LABELS, y1=y, x2=_RIGHT, y2=y, class_="lane"))
+        elements.append(_text(name if len(name) <= 13 else name[:12] + "…", _MARGIN, y + 4))
     if is_edge_shown:
-        parts.append(element("line", x1=left, y1=_HEAD, x2=left, y2=bottom + 4, class_="edge"))
+        elements.append(element("line", x1=left, y1=_HEAD, x2=left, y2=bottom + 4, class_="edge"))
     where = "" if is_edge_shown else ", all of them within it"
-    parts.append(_text(f"window {picture.window_label}{where}", left, bottom + 32, "quiet", _anchor(left)))
-    parts.append(element("line", x1=right, y1=_HEAD - 4, x2=right, y2=bottom + 4, class_="now"))
-    parts.append(_text(f"asked at {picture.now_label}", right, bottom + 17, None, "end"))
-    parts.append(_text(picture.labels[0], x(picture.places[0]), bottom + 17, "quiet"))
-    return parts
+    elements.append(_text(f"window {picture.window_label}{where}", left, bottom + 32, "quiet", _anchor(left)))
+    elements.append(element("line", x1=right, y1=_HEAD - 4, x2=right, y2=bottom + 4, class_="now"))
+    elements.append(_text(f"asked at {picture.now_label}", right, bottom + 17, None, "end"))
+    elements.append(_text(picture.labels[0], x(picture.positions[0]), bottom + 17, "quiet"))
+    return elements
 
 
 def _anchor(x: float) -> str | None:
@@ -118,17 +118,17 @@ def _anchor(x: float) -> str | None:
 
 
 def _events(picture: SummaryPicture, lanes: Sequence[str]) -> list[str]:
-    x, tones, parts = _time_line(picture), _Tones.of(picture.contributions), []
-    columns = zip(picture.types, picture.places, picture.labels, picture.contributions, strict=True)
-    for type, place, label, contribution in columns:
+    x, tones, elements = _time_line(picture), _Tones.of(picture.contributions), []
+    columns = zip(picture.types, picture.positions, picture.labels, picture.contributions, strict=True)
+    for type, position, label, contribution in columns:
         words = element("title", escape(f"{type}, {label}: in {count_words(contribution)} matches"))
         y = _HEAD + _LANE * (lanes.index(type) + 0.5)
-        at = {"cx": x(place), "cy": y}
+        at = {"cx": x(position), "cy": y}
         if contribution:
-            parts.append(element("circle", words, **at, r=6.0, fill=tones.tone(contribution), class_="event"))
+            elements.append(element("circle", words, **at, r=6.0, fill=tones.tone(contribution), class_="event"))
         else:
-            parts.append(element("circle", words, **at, r=4.0, class_="idle"))
-    return parts
+            elements.append(element("circle", words, **at, r=4.0, class_="idle"))
+    return elements
 
 
 # --- contributions ----------------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def _events(picture: SummaryPicture, lanes: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Tones:
-    """From the smallest contribution above 0 to the largest."""
+    """The colour scale from the smallest contribution above 0 to the largest."""
 
     least: int
     most: int
@@ -160,10 +160,10 @@ def mixed(share: float) -> str:
     >>> mixed(0.0), mixed(1.0)
     ('#b2d0ea', '#08306b')
     """
-    place = share * (len(_TONES) - 1)
-    below = min(int(place), len(_TONES) - 2)
-    parts = (a + (b - a) * (place - below) for a, b in zip(_TONES[below], _TONES[below + 1], strict=True))
-    return "#" + "".join(f"{round(part):02x}" for part in parts)
+    offset = share * (len(_TONES) - 1)
+    below = min(int(offset), len(_TONES) - 2)
+    channels = (a + (b - a) * (offset - below) for a, b in zip(_TONES[below], _TONES[below + 1], strict=True))
+    return "#" + "".join(f"{round(channel):02x}" for channel in channels)
 
 
 def _legend(scale: _Tones) -> list[str]:
@@ -176,11 +176,11 @@ def _legend(scale: _Tones) -> list[str]:
         return [_text(f"matches with the event: {most} or none", right, 26, "quiet", "end")]
     left = right - 7 * len(most) - 8 - width
     words = f"matches with the event: {least}"
-    parts = [_text(words, left - 6, 26, "quiet", "end"), _text(most, right, 26, "quiet", "end")]
+    elements = [_text(words, left - 6, 26, "quiet", "end"), _text(most, right, 26, "quiet", "end")]
     for step in range(steps):
         x, fill = left + step * width / steps, mixed(step / (steps - 1))
-        parts.append(element("rect", x=x, y=17, width=width / steps + 0.5, height=11, fill=fill))
-    return parts
+        elements.append(element("rect", x=x, y=17, width=width / steps + 0.5, height=11, fill=fill))
+    return elements
 
 
 def count_words(count: int) -> str:
@@ -202,7 +202,7 @@ def count_words(count: int) -> str:
 
 
 def loss_words(found: int, exact: int) -> str:
-    """What the summary lost, in words.
+    """The loss of a summary in words.
 
     >>> print(loss_words(75, 100), loss_words(3, 10**9), loss_words(0, 5), loss_words(7, 7), sep="\\n")
     75 of 100 matches found: 25.0 % lost
@@ -216,17 +216,17 @@ def loss_words(found: int, exact: int) -> str:
     if not found:
         return words + "all lost"
     orders = math.log10(exact) - math.log10(found)
-    if orders < _SHOWN_AS_SHARE:
+    if orders < _PERCENT_BELOW_ORDERS:
         return words + f"{100 - 100 * 10**-orders:.1f} % lost"
     return words + f"{orders:.1f} orders of magnitude lost (the bar shows logarithms)"
 
 
 def _share(found: int, exact: int) -> float:
-    """How much of the bar is filled."""
+    """The filled fraction of the bar."""
     if found >= exact or not found:
         return float(found >= exact)
     orders = math.log10(exact) - math.log10(found)
-    return 10**-orders if orders < _SHOWN_AS_SHARE else math.log10(found) / math.log10(exact)
+    return 10**-orders if orders < _PERCENT_BELOW_ORDERS else math.log10(found) / math.log10(exact)
 
 
 def _loss(found: int, exact: int, top: float) -> list[str]:

@@ -1,4 +1,4 @@
-"""Numbers -> SVG text: elements, scales and paths. Nothing here knows what is drawn."""
+"""Numbers -> SVG text: elements, scales and paths, for any drawing."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from html import escape
 
 
 def element(tag: str, content: str = "", /, **attributes: object) -> str:
-    """One element; `class_` gives `class`, other underscores become hyphens, None is left out.
+    """One element. `class_` becomes `class`, other underscores become hyphens, and None is left out.
 
     >>> element("circle", cx=1, cy=2.50, class_="dot", stroke_width=None)
     '<circle cx="1" cy="2.5" class="dot"/>'
     """
-    written = "".join(
+    attribute_text = "".join(
         f' {_attribute_name(name)}="{escape(_number(value) if isinstance(value, float) else str(value))}"'
         for name, value in attributes.items()
         if value is not None
     )
-    return f"<{tag}{written}>{content}</{tag}>" if content else f"<{tag}{written}/>"
+    return f"<{tag}{attribute_text}>{content}</{tag}>" if content else f"<{tag}{attribute_text}/>"
 
 
 def _attribute_name(name: str) -> str:
@@ -53,7 +53,7 @@ def area_path(points: Sequence[tuple[float, float]], floor: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A linear map from `low..high` to `start..end`; a domain without extent maps to the middle."""
+    """A linear map from `low..high` to `start..end`; an empty domain maps to the middle."""
 
     low: float
     high: float
@@ -67,7 +67,7 @@ class Scale:
 
 
 def round_ticks(low: float, high: float, about: int) -> list[float]:
-    """Around `about` round values inside low..high.
+    """About `about` round values within low..high.
 
     >>> round_ticks(134.2, 135.8, 4)
     [134.5, 135.0, 135.5]

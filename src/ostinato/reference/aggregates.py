@@ -1,4 +1,4 @@
-"""Name and the arguments of every row -> one value, by Spark's rules for aggregates."""
+"""Name of an aggregate and its arguments on every row -> its value, by Spark's rules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
 
-from ostinato.reference.ordering import compare, compare_nullable
+from ostinato.reference.oracle_ordering import compare, compare_nullable
 from ostinato.reference.scalar import operate
 
 AGGREGATES = frozenset(
@@ -18,14 +18,14 @@ AGGREGATES = frozenset(
 
 
 def aggregate(name: str, rows: Sequence[tuple[object, ...]], distinct: bool, ansi: bool) -> object:
-    """The aggregate over the arguments of the rows, in row order. Rows without arguments are those of count(*).
+    """The aggregate over the arguments of the rows, in row order. For count(*) the rows have no arguments.
 
     >>> aggregate("sum", [(1,), (None,), (3,)], distinct=False, ansi=True)
     4
     """
     if name in ("min_by", "max_by"):
         return _by_extreme(rows, sign=1 if name == "min_by" else -1)
-    # NULLs take no part in any of the others; count(x, y) counts the rows in which neither is NULL.
+    # All others ignore NULLs; count(x, y) counts the rows in which neither is NULL.
     rows = [row for row in rows if not any(value is None for value in row)]
     if distinct:
         rows = _distinct(rows)
@@ -105,7 +105,7 @@ def _average(values: Sequence[Any], ansi: bool) -> Any:
 
 
 def _spread(values: Sequence[Any], freedom: int, root: bool) -> float | None:
-    """Variance or standard deviation, updated value by value as Spark does; NULL for less values than it needs."""
+    """Variance or standard deviation, updated value by value as Spark does; NULL for too few values."""
     if freedom < 1:
         return None
     mean = squares = 0.0

@@ -1,4 +1,4 @@
-"""Expression and a position in a match -> value: the rows that count, the row that is meant, and the value there."""
+"""Expression of DEFINE or MEASURES and a position in a match -> its value."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from ostinato.expressions.syntax import (
     children,
 )
 from ostinato.reference.aggregates import AGGREGATES, aggregate
-from ostinato.reference.literals import literal_value
-from ostinato.reference.ordering import Row, compare
+from ostinato.reference.oracle_literals import literal_value
+from ostinato.reference.oracle_ordering import Row, compare
 from ostinato.reference.preferment import Path
 from ostinato.reference.scalar import call, cast, operate
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What names mean: the columns, and for each variable or union variable the primary variables it stands for."""
+    """The meaning of names: the columns, and for each variable or union variable its primary variables."""
 
     columns: tuple[str, ...]
     variables: Mapping[str, frozenset[str]]
     ansi: bool
 
     def column(self, name: Name) -> str:
-        """The real name of the column; upper and lower case are the same unless only they tell columns apart."""
+        """The real name of the column; case counts only between columns that differ in nothing else."""
         if name.text in self.columns:
             return name.text
         for column in self.columns:
@@ -45,7 +45,7 @@ class Scope:
         raise QueryError("UNKNOWN_COLUMN", f"there is no column '{name.text}'")
 
     def qualifier(self, parts: Sequence[Name]) -> str | None:
-        """The variable that a reference starts with, if it does: `A` of `A.price`, nothing of `price`."""
+        """The variable in front of a reference: `A` of `A.price`, None of `price`."""
         return parts[0].folded if len(parts) > 1 and parts[0].folded in self.variables else None
 
 
@@ -53,25 +53,25 @@ class Scope:
 class MatchPosition:
     """The row of a match at which an expression is evaluated.
 
-    The match starts at row `start` of the partition and has one label a row; RUNNING sees the first `seen` of them.
-    While a condition is tested, the labels end with the tentative one of the row in question.
+    The match starts at row `start` of the partition and has one label a row. RUNNING uses the first `running_rows` of
+    them. While a condition is tested, the last label is that of the row under test.
     """
 
     scope: Scope
     partition: Sequence[Row]
     start: int
     labels: Path
-    seen: int
+    running_rows: int
     match_number: int | None
 
     def positions(self, variable: str | None, final: bool) -> list[int]:
         """The positions in the partition of the rows of a variable, or of the match."""
-        labels = self.labels if final else self.labels[: self.seen]
+        labels = self.labels if final else self.labels[: self.running_rows]
         wanted = None if variable is None else self.scope.variables[variable]
         return [self.start + i for i, label in enumerate(labels) if wanted is None or label.variable in wanted]
 
     def classifier(self, position: int) -> str | None:
-        """The variable that the row was matched to; none outside the match or, in a condition, beyond this row."""
+        """The variable of the row. None outside the match and, in a condition, after the row under test."""
         offset = position - self.start
         return self.labels[offset].variable if 0 <= offset < len(self.labels) else None
 
@@ -102,12 +102,12 @@ def _operand(expr: Call) -> Expr:
 
 
 def _navigated(expr: Expr, position: MatchPosition) -> int | None:
-    """The row of the partition that a navigation arrives at, or None."""
+    """The position in the partition that a navigation leads to, or None."""
     if isinstance(expr, Call) and expr.name in ("prev", "next"):
         base = _navigated(expr.args[0], position)
         step = _offset(expr, position, default=1)
-        arrived = None if base is None else base + (step if expr.name == "next" else -step)
-        return arrived if arrived is not None and 0 <= arrived < len(position.partition) else None
+        target = None if base is None else base + (step if expr.name == "next" else -step)
+        return target if target is not None and 0 <= target < len(position.partition) else None
     if isinstance(expr, Call) and expr.name in ("first", "last"):
         rows = position.positions(_variable_of(expr.args[:1], position.scope), final=_is_final(expr))
         skip = _offset(expr, position, default=0)
@@ -128,7 +128,7 @@ def _offset(expr: Call, position: MatchPosition, default: int) -> int:
 
 
 def _variable_of(exprs: Sequence[Expr], scope: Scope) -> str | None:
-    """The one variable whose rows the expressions speak of; None stands for every row of the match."""
+    """The one variable whose rows the expressions refer to; None means every row of the match."""
     qualifiers: set[str | None] = set()
     waiting = list(exprs)
     while waiting:
@@ -143,7 +143,7 @@ def _variable_of(exprs: Sequence[Expr], scope: Scope) -> str | None:
             case _:
                 waiting.extend(children(expr))
     if len(qualifiers) > 1:
-        raise QueryError("MIXED_VARIABLES", "one navigation or aggregate speaks of the rows of one variable")
+        raise QueryError("MIXED_VARIABLES", "one navigation or aggregate can use the rows of one variable only")
     return qualifiers.pop() if qualifiers else None
 
 
@@ -157,7 +157,7 @@ def _classified(args: Sequence[Expr]) -> str | None:
 
 
 def _at_row(expr: Expr, row: int | None, position: MatchPosition) -> object:
-    """The operand of a navigation or an aggregate, at the one row it was taken to; NULL where there is no such row."""
+    """The operand of a navigation or an aggregate at its row; NULL if there is no such row."""
     if row is None:
         return None
     match expr:
@@ -182,14 +182,14 @@ def _struct_field(value: object, name: Name) -> object:
         return None
     if not isinstance(value, Mapping):
         raise NotImplementedError(f"field {name.text} of {value!r}")
-    for key, held in value.items():
+    for key, field in value.items():
         if str(key).lower() == name.text.lower():
-            return held
+            return field
     raise QueryError("UNKNOWN_FIELD", f"there is no field '{name.text}'")
 
 
 def _around(expr: Expr, position: MatchPosition, row: int | None) -> object:
-    """An expression around references: its operands are evaluated at one row (`row`), or each at its own row."""
+    """An expression that contains references. Its operands are evaluated at `row`, or each at its own row if None."""
 
     def inner(child: Expr) -> object:
         return evaluate(child, position) if row is None else _at_row(child, row, position)
@@ -231,10 +231,10 @@ def _around(expr: Expr, position: MatchPosition, row: int | None) -> object:
             raise NotImplementedError(f"expression {expr}")
 
 
-def _decided(parts: Sequence[Expr], inner: Callable[[Expr], object], by: bool) -> bool | None:
-    """AND (decided by a FALSE) or OR (by a TRUE) of the parts, left to right; NULL when only NULLs leave it open."""
+def _decided(operands: Sequence[Expr], inner: Callable[[Expr], object], by: bool) -> bool | None:
+    """AND (one FALSE decides) or OR (one TRUE decides), left to right. NULL if a NULL leaves it open."""
     unknown = False
-    for child in parts:
+    for child in operands:
         value = inner(child)
         if value is by:
             return by
@@ -247,7 +247,7 @@ def _item(base: object, index: object, ansi: bool) -> object:
     if base is None or index is None:
         return None
     if isinstance(base, Mapping):
-        return next((held for key, held in base.items() if compare(key, index) == 0), None)
+        return next((item for key, item in base.items() if compare(key, index) == 0), None)
     if isinstance(base, list) and isinstance(index, int):
         if 0 <= index < len(base):
             return base[index]

@@ -1,4 +1,4 @@
-"""Pattern -> every way to match it from one row, lazily, preferred first. Knows no rows, only how many there are."""
+"""Pattern -> every path that matches it from one row, lazily, preferred first. Reads no rows, only their number."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ostinato.clause.query.pattern import (
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What one row of a match was matched to; `excluded` rows are not shown by ALL ROWS PER MATCH."""
+    """The variable of one row of a match. ALL ROWS PER MATCH doesn't output `excluded` rows."""
 
     variable: str
     excluded: bool = False
@@ -37,7 +37,7 @@ Path = tuple[Label, ...]
 class Search:
     """Matching from the row `start` of a partition of `size` rows.
 
-    `admits(path)` says whether the last row of the path may bear its label, given the labels before it.
+    `admits(path)` says whether the last row of the path may have its label, given the labels before it.
     """
 
     start: int
@@ -53,10 +53,10 @@ def in_preferment_order(pattern: Pattern, search: Search) -> Iterator[Path]:
     >>> [len(path) for path in in_preferment_order(a_or_not, anything)]
     [1, 0]
     """
-    return _ways(pattern, (), False, search)
+    return _extensions(pattern, (), False, search)
 
 
-def _ways(pattern: Pattern, path: Path, excluded: bool, search: Search) -> Iterator[Path]:
+def _extensions(pattern: Pattern, path: Path, excluded: bool, search: Search) -> Iterator[Path]:
     """Every path that extends `path` by a match of the pattern."""
     here = search.start + len(path)
     match pattern:
@@ -72,28 +72,28 @@ def _ways(pattern: Pattern, path: Path, excluded: bool, search: Search) -> Itera
         case PartitionEnd():
             if here == search.size:
                 yield path
-        case Concat(parts):
-            yield from _one_after_the_other(parts, path, excluded, search)
+        case Concat(elements):
+            yield from _one_after_the_other(elements, path, excluded, search)
         case Alternation(options):
             for option in options:
-                yield from _ways(option, path, excluded, search)
+                yield from _extensions(option, path, excluded, search)
         case Permute(elements):
             for order in permutations(elements):  # in the lexicographic order of the positions
                 yield from _one_after_the_other(order, path, excluded, search)
         case Exclusion(body):
-            yield from _ways(body, path, True, search)
+            yield from _extensions(body, path, True, search)
         case Quantified():
             yield from _repeated(pattern, 0, path, excluded, search)
         case _:
             assert_never(pattern)
 
 
-def _one_after_the_other(parts: tuple[Pattern, ...], path: Path, excluded: bool, search: Search) -> Iterator[Path]:
-    if not parts:
+def _one_after_the_other(elements: tuple[Pattern, ...], path: Path, excluded: bool, search: Search) -> Iterator[Path]:
+    if not elements:
         yield path
         return
-    for longer in _ways(parts[0], path, excluded, search):
-        yield from _one_after_the_other(parts[1:], longer, excluded, search)
+    for longer in _extensions(elements[0], path, excluded, search):
+        yield from _one_after_the_other(elements[1:], longer, excluded, search)
 
 
 def _repeated(loop: Quantified, done: int, path: Path, excluded: bool, search: Search) -> Iterator[Path]:
@@ -103,8 +103,8 @@ def _repeated(loop: Quantified, done: int, path: Path, excluded: bool, search: S
     if may_stop and not loop.greedy:
         yield path
     if may_go_on:
-        for longer in _ways(loop.body, path, excluded, search):
-            # A loop without end must not turn on the spot: past the minimum, an iteration without a row is the last.
+        for longer in _extensions(loop.body, path, excluded, search):
+            # Past the minimum, an iteration without a row is the last one. An unbounded loop would never end otherwise.
             if loop.at_most is None and may_stop and len(longer) == len(path):
                 yield path
             else:

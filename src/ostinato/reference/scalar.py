@@ -1,7 +1,7 @@
 """Operators, functions and casts on plain Python values, by Spark's rules for the common subset.
 
-Everything outside that subset raises NotImplementedError: the oracle never guesses. Integers are taken as BIGINT, for
-a Python int doesn't tell its width.
+Everything outside that subset raises NotImplementedError: the oracle never guesses. All integers count as BIGINT,
+because a Python int has no width.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal, InvalidOperation, localc
 from typing import Any
 
 from ostinato.errors import MatchError
-from ostinato.reference.ordering import as_moment, compare
+from ostinato.reference.oracle_ordering import as_moment, compare
 
 _ORDER: dict[str, Callable[[int], bool]] = {
     "=": lambda order: order == 0,
@@ -28,7 +28,7 @@ _INTEGERS = {"tinyint": 8, "byte": 8, "smallint": 16, "short": 16, "int": 32, "i
 
 
 def operate(op: str, values: Sequence[Any], ansi: bool) -> Any:
-    """An operator whose operands are all evaluated first; AND, OR and IN are not among them.
+    """Applies an operator that needs all its operands. AND, OR and IN aren't among them.
 
     >>> operate("/", (1, 4), ansi=True), operate("<", (1, None), ansi=True), operate("<=>", (None, None), ansi=True)
     (0.25, None, True)
@@ -81,7 +81,7 @@ def _not_distinct(left: object, right: object) -> bool:
 
 
 def _fit(value: Any, ansi: bool) -> Any:
-    """An integer must fit 64 bits: beyond, ANSI mode fails and the other wraps around."""
+    """An integer must fit 64 bits. Otherwise ANSI mode fails, and the other mode wraps around."""
     if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**63:
         if ansi:
             raise MatchError("ARITHMETIC_OVERFLOW", f"{value} doesn't fit a 64-bit integer")
@@ -90,7 +90,7 @@ def _fit(value: Any, ansi: bool) -> Any:
 
 
 def _numbers(left: Any, right: Any) -> tuple[Any, Any]:
-    """Two numbers of one kind: a float beside anything makes both floats, a decimal beside an integer decimals."""
+    """Two numbers of one kind: both floats if one is a float, else both decimals if one is a decimal."""
     for value in (left, right):
         if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
             raise NotImplementedError(f"arithmetic with {value!r}")
@@ -144,7 +144,7 @@ def _divide(op: str, left: Any, right: Any, ansi: bool) -> Any:
         raise NotImplementedError("div of anything but integers")
     if isinstance(left, Decimal):
         with localcontext() as context:
-            context.prec = 38  # Spark's scale follows from declared types, which values don't tell
+            context.prec = 38  # Spark derives the scale from declared types, which values don't have
             return left / right
     return float(left) / float(right)
 
@@ -173,11 +173,11 @@ def _like(text: str, pattern: str, escape: str = "\\", *, ignore_case: bool) -> 
 
 
 _STRICT = frozenset("abs upper ucase lower lcase length char_length len concat mod".split())
-"""The functions below that give NULL for NULL. Of others nothing is guessed."""
+"""The functions below that give NULL for NULL."""
 
 
 def call(name: str, values: Sequence[Any], ansi: bool) -> Any:
-    """A function whose arguments are all evaluated first; COALESCE, IF and the like are not among them."""
+    """Calls a function that needs all its arguments. COALESCE, IF and the like aren't among them."""
     if name in ("greatest", "least"):
         return _furthest([value for value in values if value is not None], sign=1 if name == "greatest" else -1)
     match name, len(values):
@@ -260,9 +260,9 @@ def _cast(value: Any, kind: str) -> Any:
         return _text(value)
     if kind == "boolean" and not isinstance(value, date):
         return _truth(value) if isinstance(value, str) else bool(value)
-    parts = re.fullmatch(r"(?:decimal|dec|numeric)(?:\((\d+)(?:,(\d+))?\))?", kind)
-    if parts:
-        precision, scale = int(parts[1] or 10), int(parts[2] or 0)
+    decimal = re.fullmatch(r"(?:decimal|dec|numeric)(?:\((\d+)(?:,(\d+))?\))?", kind)
+    if decimal:
+        precision, scale = int(decimal[1] or 10), int(decimal[2] or 0)
         number = Decimal(str(value)) if isinstance(value, str | float) else Decimal(value)
         with localcontext() as context:
             context.prec = precision  # quantize fails when the digits don't fit
@@ -285,8 +285,8 @@ def _cast_to_integer(value: Any, bits: int) -> int:
 
 
 def _truth(text: str) -> bool:
-    known = {"t": True, "true": True, "y": True, "yes": True, "1": True}
-    known |= {"f": False, "false": False, "n": False, "no": False, "0": False}
-    if text.strip().lower() not in known:
+    truths = {"t": True, "true": True, "y": True, "yes": True, "1": True}
+    truths |= {"f": False, "false": False, "n": False, "no": False, "0": False}
+    if text.strip().lower() not in truths:
         raise ValueError(text)
-    return known[text.strip().lower()]
+    return truths[text.strip().lower()]

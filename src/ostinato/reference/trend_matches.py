@@ -24,13 +24,13 @@ from ostinato.event_queries.language.event_query import (
     TimeWindows,
 )
 from ostinato.expressions.syntax import Aggregate, walk
-from ostinato.reference.ordering import as_moment, partitions, sort_rows
+from ostinato.reference.oracle_ordering import as_moment, partitions, sort_rows
 from ostinato.reference.trend_values import adjacent_holds, at_row, run_holds
-from ostinato.reference.trend_words import Way, always_adjacent, begun, variables_of, ways
+from ostinato.reference.trend_words import Reading, always_adjacent, match_readings, prefix_readings, variables_of
 
 _EPOCH = datetime(1970, 1, 1)
 _ROW = "\0row"
-"""The column under which the oracle keeps a row's place in the input."""
+"""The column in which the oracle keeps the index of a row in the input."""
 
 
 MAX_RUNS = 100_000
@@ -42,12 +42,12 @@ class TooManyRuns(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A row with a time. `index` is its place in the input, `place` its number within its group in time order."""
+    """A row with a time. `index` is its index in the input, `position` its index within its group in time order."""
 
     index: int
     row: Mapping[str, Any] = field(compare=False, repr=False)
     time_us: int
-    place: int
+    position: int
 
 
 Run = tuple[tuple[Event, str], ...]
@@ -56,7 +56,7 @@ Run = tuple[tuple[Event, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class OracleMatch:
-    """`group` holds the GROUP BY values, `window` the window's start: microseconds, or a place where it counts events.
+    """`group` holds the GROUP BY values. `window` is the window's start in microseconds, or counted in events.
 
     `pairs` are (index of the row in the input, variable), in order of time.
     """
@@ -67,9 +67,9 @@ class OracleMatch:
 
 
 def trend_matches(bound: BoundEventQuery, rows: Sequence[Mapping[str, Any]]) -> list[OracleMatch]:
-    """Every match, by group, window, first time, last time, word and rows. LIMIT isn't applied, AND has no matches."""
+    """Every match, by group, window, first time, last time, word and rows. LIMIT isn't applied."""
     if isinstance(bound.query.pattern, AllOf):
-        raise NotImplementedError("the matches of an AND are pairs; only their number is asked for")
+        raise NotImplementedError("the matches of an AND are pairs; a query can only count them")
     return [
         OracleMatch(event_set.group, event_set.window, tuple((event.index, variable) for event, variable in run))
         for event_sets in by_window(bound, rows)
@@ -82,13 +82,13 @@ def in_order(bound: BoundEventQuery, runs: Sequence[Run]) -> list[Run]:
     """Matches of one window by first time, last time, then event by event: variable (in the pattern's order), row."""
 
     def key(run: Run) -> tuple[int, int, list[tuple[int, int]]]:
-        pairs = [(bound.variables.index(variable), event.place) for event, variable in run]
+        pairs = [(bound.variables.index(variable), event.position) for event, variable in run]
         return run[0][0].time_us, run[-1][0].time_us, pairs
 
     return sorted(runs, key=key)
 
 
-# --- which events may stand in one match ------------------------------------------------------------------------------
+# --- events that may be in one match ----------------------------------------------------------------------------------
 
 
 def by_window(bound: BoundEventQuery, rows: Sequence[Mapping[str, Any]]) -> Iterator[list[EventSet]]:
@@ -97,7 +97,7 @@ def by_window(bound: BoundEventQuery, rows: Sequence[Mapping[str, Any]]) -> Iter
     others = [name for name in bound.columns if name not in (bound.time, *bound.group_by)]
     for members in partitions(timed, bound.group_by):
         ordered = sort_rows(members, [(bound.time, False, True)], others)
-        events = [Event(_index(row), row, time_us(row[bound.time]), place) for place, row in enumerate(ordered)]
+        events = [Event(_index(row), row, time_us(row[bound.time]), position) for position, row in enumerate(ordered)]
         group = tuple(events[0].row[name] for name in bound.group_by)
         for window, inside in _windows(bound, events):
             yield [EventSet(bound, group, window, events_of_values) for events_of_values in _agreeing(bound, inside)]
@@ -122,7 +122,7 @@ def _windows(bound: BoundEventQuery, events: Sequence[Event]) -> Iterator[tuple[
             size, step = length // timedelta(microseconds=1), slide // timedelta(microseconds=1)
             position, lowest = (lambda event: event.time_us), None
         case EventWindows(size, step):
-            position, lowest = (lambda event: event.place), 0
+            position, lowest = (lambda event: event.position), 0
         case _:
             yield None, list(events)
             return
@@ -138,14 +138,14 @@ def _windows(bound: BoundEventQuery, events: Sequence[Event]) -> Iterator[tuple[
 
 
 def _agreeing(bound: BoundEventQuery, events: Sequence[Event]) -> list[list[Event]]:
-    """The events by their values of SAME; an event with a NULL among them is left out."""
-    known = [event for event in events if all(event.row[name] is not None for name in bound.same)]
-    together = partitions([event.row for event in known], bound.same)
+    """The events grouped by their values of SAME, without events that have a NULL among them."""
+    without_nulls = [event for event in events if all(event.row[name] is not None for name in bound.same)]
+    together = partitions([event.row for event in without_nulls], bound.same)
     chosen = [{_index(row) for row in indices} for indices in together]
-    return [[event for event in known if event.index in indices] for indices in chosen]
+    return [[event for event in without_nulls if event.index in indices] for indices in chosen]
 
 
-# --- matches among them -----------------------------------------------------------------------------------------------
+# --- matches ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -170,8 +170,8 @@ class EventSet:
         return [run for run in runs if self._spells(pattern, run) and self._in_span(run) and self._run_conditions(run)]
 
     def _runs(self, pattern: EventPattern, selection: Selection) -> Iterator[Run]:
-        """Every run that may still become a match, or be one."""
-        waiting: list[Run] = [(pair,) for pair in self._qualifying(pattern) if begun(pattern, (pair[1],))]
+        """Every run that is a match or can become one."""
+        waiting: list[Run] = [(pair,) for pair in self._qualifying(pattern) if prefix_readings(pattern, (pair[1],))]
         tried = 0
         while waiting:
             run = waiting.pop()
@@ -203,20 +203,20 @@ class EventSet:
         }
 
     def _extends(self, pattern: EventPattern, run: Run, pair: tuple[Event, str]) -> bool:
-        """Whether the pair may come next: the pattern, the pair before and the events between both allow it."""
+        """Whether the pair may come next by the pattern, the conditions on the pair before, and absent events."""
         last = run[-1]
         if pair[0].time_us <= last[0].time_us:
             return False
         longer = (*run, pair)
-        possible_ways = begun(pattern, tuple(variable for _, variable in longer))
+        readings = prefix_readings(pattern, tuple(variable for _, variable in longer))
         return (
-            bool(possible_ways)
+            bool(readings)
             and self._edge(last, pair)
-            and any(self._nothing_between(way, longer) for way in possible_ways)
+            and any(self._nothing_between(reading, longer) for reading in readings)
         )
 
     def _directly_after(self, event: Event, other: Event) -> bool:
-        """STRICT: the other's time is the next one at which there is any event, and neither shares its time."""
+        """STRICT: the other event has the next time of any event, and neither shares its time with a third event."""
         times = [each.time_us for each in self.events]
         later = min(time for time in times if time > event.time_us)
         return other.time_us == later and times.count(event.time_us) == times.count(later) == 1
@@ -235,7 +235,7 @@ class EventSet:
 
     @cached_property
     def _between_neighbours(self) -> list[RunCondition]:
-        """The conditions over two variables that only ever stand next to one another: NEXT looks at them too."""
+        """The conditions over two variables that are always adjacent. Skip-till-next checks them too."""
         plain = [
             each
             for each in self.bound.run
@@ -247,33 +247,35 @@ class EventSet:
     # --- conditions over a complete match ---
 
     def _spells(self, pattern: EventPattern, run: Run) -> bool:
-        """Whether the variables of the run match the pattern in a way whose absent events are absent."""
+        """Whether the variables of the run match the pattern by a reading whose absent events are absent."""
         return any(
-            self._nothing_between(way, run) and self._nothing_before(way, run) and self._nothing_after(way, run)
-            for way in ways(pattern, tuple(variable for _, variable in run))
+            self._nothing_between(reading, run)
+            and self._nothing_before(reading, run)
+            and self._nothing_after(reading, run)
+            for reading in match_readings(pattern, tuple(variable for _, variable in run))
         )
 
-    def _nothing_between(self, way: Way, run: Run) -> bool:
+    def _nothing_between(self, reading: Reading, run: Run) -> bool:
         return not any(
             self._occurs(absent, _strictly_between(before, after))
-            for absent, (before, _), (after, _) in zip(way[1:], run, run[1:], strict=False)
+            for absent, (before, _), (after, _) in zip(reading[1:], run, run[1:], strict=False)
         )
 
-    def _nothing_before(self, way: Way, run: Run) -> bool:
+    def _nothing_before(self, reading: Reading, run: Run) -> bool:
         first, last = run[0][0], run[-1][0]
 
         def counts(event: Event) -> bool:
             return event.time_us < first.time_us and self._reaches(event, last)
 
-        return not self._occurs(way[0], counts)
+        return not self._occurs(reading[0], counts)
 
-    def _nothing_after(self, way: Way, run: Run) -> bool:
+    def _nothing_after(self, reading: Reading, run: Run) -> bool:
         first, last = run[0][0], run[-1][0]
 
         def counts(event: Event) -> bool:
             return last.time_us < event.time_us and self._reaches(first, event)
 
-        return not self._occurs(way[len(run)], counts)
+        return not self._occurs(reading[len(run)], counts)
 
     def _occurs(self, absent: frozenset[EventPattern], counts: Callable[[Event], bool]) -> bool:
         """Whether one of the patterns has a match all of whose events count."""
@@ -289,12 +291,12 @@ class EventSet:
         return self._reaches(run[0][0], run[-1][0])
 
     def _reaches(self, first: Event, last: Event) -> bool:
-        """Whether WITHIN alone allows a match from the one to the other; windows are applied before."""
+        """Whether WITHIN without windows allows a match from the first event to the last."""
         match self.bound.query.bound:
             case TimeSpan(length):
                 return timedelta(microseconds=last.time_us - first.time_us) <= length
             case EventSpan(length):
-                return last.place - first.place <= length - 1
+                return last.position - first.position <= length - 1
             case _:
                 return True
 

@@ -1,4 +1,4 @@
-"""Bound expression of an event query and the events it speaks of -> value, by the oracle's own rules."""
+"""Bound expression of an event query and its events -> value, by the oracle's own rules."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def adjacent_holds(condition: AdjacentCondition, before: Row, after: Row) -> boo
 
 
 def run_holds(condition: RunCondition, match: Pairs) -> bool:
-    """Whether the condition holds for the match; one that doesn't bind all its variables isn't asked."""
+    """Whether the condition holds for the match. True if the match doesn't bind all variables of the condition."""
     bound = {variable for _, variable in match}
     if not condition.variables <= bound:
         return True
@@ -87,9 +87,9 @@ def _of_match(node: Expr, match: Pairs) -> Any:
 
 
 def _value(expr: Expr, leaf: Callable[[Expr], Any]) -> Any:
-    """The expression with every reference replaced by what `leaf` gives for it.
+    """The value of the expression; `leaf` gives the value of every reference in it.
 
-    The values are laid out as one row, over which the oracle of MATCH_RECOGNIZE evaluates what is around them.
+    The values of the references form one row, on which the oracle of MATCH_RECOGNIZE evaluates the expression.
     """
     row: dict[str, Any] = {}
 
@@ -110,7 +110,7 @@ def _value(expr: Expr, leaf: Callable[[Expr], Any]) -> Any:
 
 
 def _of_real(name: str, value: Any) -> float | None:
-    """The function of the number as a double; NaN where it isn't defined, as in Spark."""
+    """The function of the number as a double. NaN if it isn't defined, as in Spark."""
     if value is None:
         return None
     try:

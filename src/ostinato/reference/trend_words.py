@@ -1,7 +1,7 @@
-"""Event pattern and sequence of variables (a word) -> the ways in which the word matches the pattern. No automaton.
+"""Event pattern and sequence of variables (a word) -> the readings by which the word matches. No automaton.
 
-A way lists the patterns that must be absent before each event of the word and after the last one: one more set than
-the word has variables.
+A reading lists the patterns that must be absent before each event of the word and after the last one. It has one more
+set than the word has variables.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from ostinato.event_queries.language.event_query import (
     EventPattern,
     InOrder,
     OneEvent,
+    Quantifier,
     Repeated,
-    Times,
 )
 
 Word = tuple[str, ...]
-Way = tuple[frozenset[EventPattern], ...]
+Reading = tuple[frozenset[EventPattern], ...]
 """The patterns that must be absent: before the first event, between the first and the second, ..., after the last."""
 
 NOTHING: frozenset[EventPattern] = frozenset()
 
 
 @lru_cache(maxsize=200_000)
-def ways(pattern: EventPattern, word: Word) -> frozenset[Way]:
-    """Every way in which the word matches the pattern.
+def match_readings(pattern: EventPattern, word: Word) -> frozenset[Reading]:
+    """Every reading by which the word matches the pattern.
 
     >>> a, b = OneEvent("A", "a"), OneEvent("B", "b")
-    >>> len(ways(InOrder((a, Repeated(b, Times.ONE_OR_MORE))), ("a", "b", "b")))
+    >>> len(match_readings(InOrder((a, Repeated(b, Quantifier.ONE_OR_MORE))), ("a", "b", "b")))
     1
-    >>> ways(InOrder((a, b)), ("a",))
+    >>> match_readings(InOrder((a, b)), ("a",))
     frozenset()
     """
     match pattern:
@@ -47,11 +47,11 @@ def ways(pattern: EventPattern, word: Word) -> frozenset[Way]:
         case InOrder(parts):
             return frozenset(_one_after_another(parts, word))
         case AnyOf(parts):
-            return frozenset(way for part in parts for way in ways(part, word))
+            return frozenset(reading for part in parts for reading in match_readings(part, word))
         case Repeated(body, times):
-            nothing = [] if word or times is Times.ONE_OR_MORE else [(NOTHING,)]
-            again = () if times is Times.AT_MOST_ONE else _again(pattern, word, ways)
-            return frozenset([*nothing, *ways(body, word), *again])
+            nothing = [] if word or times is Quantifier.ONE_OR_MORE else [(NOTHING,)]
+            again = () if times is Quantifier.AT_MOST_ONE else _again(pattern, word, match_readings)
+            return frozenset([*nothing, *match_readings(body, word), *again])
         case AllOf():
             raise NotImplementedError("AND below the whole pattern")
         case _:
@@ -59,13 +59,13 @@ def ways(pattern: EventPattern, word: Word) -> frozenset[Way]:
 
 
 @lru_cache(maxsize=200_000)
-def begun(pattern: EventPattern, word: Word) -> frozenset[Way]:
-    """Every way in which `word`, which isn't empty, is a prefix of a word that matches the pattern.
+def prefix_readings(pattern: EventPattern, word: Word) -> frozenset[Reading]:
+    """Every reading by which `word`, which isn't empty, is a prefix of a word that matches the pattern.
 
-    These ways have no set for events after the last one: those aren't known yet. Every prefix can be completed.
+    These readings have no set for events after the last one.
 
     >>> a, b = OneEvent("A", "a"), OneEvent("B", "b")
-    >>> bool(begun(InOrder((a, b)), ("a",))), bool(begun(InOrder((a, b)), ("b",)))
+    >>> bool(prefix_readings(InOrder((a, b)), ("a",))), bool(prefix_readings(InOrder((a, b)), ("b",)))
     (True, False)
     """
     match pattern:
@@ -74,49 +74,53 @@ def begun(pattern: EventPattern, word: Word) -> frozenset[Way]:
         case Absent():
             return frozenset()
         case InOrder(parts):
-            found: set[Way] = set()
+            readings: set[Reading] = set()
             for at, part in enumerate(parts):
                 for cut in range(len(word)):
                     before = _one_after_another(parts[:at], word[:cut])
-                    found.update(_joined(one, other) for one in before for other in begun(part, word[cut:]))
-            return frozenset(found)
+                    readings.update(
+                        _joined(one, other) for one in before for other in prefix_readings(part, word[cut:])
+                    )
+            return frozenset(readings)
         case AnyOf(parts):
-            return frozenset(way for part in parts for way in begun(part, word))
+            return frozenset(reading for part in parts for reading in prefix_readings(part, word))
         case Repeated(body, times):
-            again = () if times is Times.AT_MOST_ONE else _again(pattern, word, begun)
-            return frozenset([*begun(body, word), *again])
+            again = () if times is Quantifier.AT_MOST_ONE else _again(pattern, word, prefix_readings)
+            return frozenset([*prefix_readings(body, word), *again])
         case AllOf():
             raise NotImplementedError("AND below the whole pattern")
         case _:
             assert_never(pattern)
 
 
-def _one_after_another(parts: tuple[EventPattern, ...], word: Word) -> Iterator[Way]:
-    """The word cut into as many pieces as there are parts, in every place where it can be cut."""
+def _one_after_another(parts: tuple[EventPattern, ...], word: Word) -> Iterator[Reading]:
+    """Every reading by which consecutive pieces of the word match the parts, one piece a part."""
     if not parts:
         if not word:
             yield (NOTHING,)
         return
     for cut in range(len(word) + 1):
-        for one in ways(parts[0], word[:cut]):
+        for one in match_readings(parts[0], word[:cut]):
             for other in _one_after_another(parts[1:], word[cut:]):
                 yield _joined(one, other)
 
 
-def _again(pattern: Repeated, word: Word, rest: Callable[[EventPattern, Word], frozenset[Way]]) -> Iterator[Way]:
+def _again(
+    pattern: Repeated, word: Word, rest: Callable[[EventPattern, Word], frozenset[Reading]]
+) -> Iterator[Reading]:
     """The body matches a first piece, and the repetition matches the rest; no piece is empty."""
     for cut in range(1, len(word)):
-        for one in ways(pattern.body, word[:cut]):
+        for one in match_readings(pattern.body, word[:cut]):
             for other in rest(pattern, word[cut:]):
                 yield _joined(one, other)
 
 
-def _joined(one: Way, other: Way) -> Way:
-    """Joins two ways: the set after the one and the set before the other become one set."""
+def _joined(one: Reading, other: Reading) -> Reading:
+    """Joins two readings: the set after the one and the set before the other become one set."""
     return (*one[:-1], one[-1] | other[0], *other[1:])
 
 
-# --- which variables stand where --------------------------------------------------------------------------------------
+# --- variables of a pattern -------------------------------------------------------------------------------------------
 
 
 def variables_of(pattern: EventPattern) -> tuple[str, ...]:
@@ -143,7 +147,7 @@ def always_adjacent(pattern: EventPattern, one: str, other: str) -> bool:
     """
     if _most(pattern, one) > 1 or _most(pattern, other) > 1:
         return False
-    # Neither stands under + or *, so going through each of those once shows all that can stand between them.
+    # Neither is under + or *, so one round of each repetition shows every variable that can come between them.
     both = [word for word in _short_words(pattern) if one in word and other in word]
     return all(abs(word.index(one) - word.index(other)) == 1 for word in both)
 
@@ -161,13 +165,13 @@ def _most(pattern: EventPattern, variable: str) -> float:
             return max(_most(part, variable) for part in parts)
         case Repeated(body, times):
             most = _most(body, variable)
-            return most if times is Times.AT_MOST_ONE or most == 0 else inf
+            return most if times is Quantifier.AT_MOST_ONE or most == 0 else inf
         case _:
             assert_never(pattern)
 
 
 def _short_words(pattern: EventPattern) -> frozenset[Word]:
-    """The words of the pattern in which every repetition is gone through at most once."""
+    """The words of the pattern in which every repetition has at most one round."""
     match pattern:
         case OneEvent(variable=variable):
             return frozenset([(variable,)])
@@ -181,6 +185,6 @@ def _short_words(pattern: EventPattern) -> frozenset[Word]:
         case AnyOf(parts) | AllOf(parts):
             return frozenset(word for part in parts for word in _short_words(part))
         case Repeated(body, times):
-            return _short_words(body) | (frozenset() if times is Times.ONE_OR_MORE else frozenset([()]))
+            return _short_words(body) | (frozenset() if times is Quantifier.ONE_OR_MORE else frozenset([()]))
         case _:
             assert_never(pattern)

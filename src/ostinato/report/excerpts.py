@@ -1,4 +1,4 @@
-"""Matches and the table they were found in -> the clearest matches, each with the rows around it, ready to draw."""
+"""Matches and their table -> the clearest matches, each with the rows around it, ready to draw."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ Match = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The rows of one key, in time order: one chart's worth of data."""
+    """The rows of one key in time order: the data of one chart."""
 
     key: str
     times: list[datetime]
     values: list[float]
     notes: list[str] | None
     moments: np.ndarray
-    """The times once more, to search in."""
+    """The times as a numpy array, for binary search."""
 
     def row_at(self, moment: datetime) -> int:
         return int(np.searchsorted(self.moments, np.datetime64(moment, "us")))
 
 
 def series_by_key(table: pa.Table, key: str, keys: Collection[str] | None = None) -> dict[str, Series]:
-    """A table sorted by key and time, cut at its keys; `keys` keeps only those."""
+    """Splits a table that is sorted by key and time. `keys` limits the result to these keys."""
     names = table.column(key).to_numpy(zero_copy_only=False)
     starts = np.flatnonzero(np.concatenate([[True], names[1:] != names[:-1]])) if len(names) else np.array([], int)
     ends = [*starts[1:].tolist(), len(names)]
     value = "price" if "price" in table.column_names else "amount"
-    found = {}
+    series = {}
     for start, end in zip(starts.tolist(), ends, strict=True):
         name = str(names[start])
         if keys is None or name in keys:
@@ -45,8 +45,8 @@ def series_by_key(table: pa.Table, key: str, keys: Collection[str] | None = None
             notes = rows.column("merchant").to_pylist() if "merchant" in table.column_names else None
             times = rows.column("ts")
             moments = times.to_numpy().astype("datetime64[us]")
-            found[name] = Series(name, times.to_pylist(), rows.column(value).to_pylist(), notes, moments)
-    return found
+            series[name] = Series(name, times.to_pylist(), rows.column(value).to_pylist(), notes, moments)
+    return series
 
 
 def clearest(story: Story, matches: Sequence[Match], series: Mapping[str, Series], count: int) -> list[Match]:
@@ -58,18 +58,18 @@ def clearest(story: Story, matches: Sequence[Match], series: Mapping[str, Series
         first = one.row_at(match["began"])
         return story.clarity(labels, one.values[first : first + len(labels)])
 
-    seen: dict[str, int] = {}
-    turns = []
+    count_of_key: dict[str, int] = {}
+    ranked = []
     for match in sorted(matches, key=clarity, reverse=True):
         name = match[story.key]
-        seen[name] = seen.get(name, 0) + 1
-        turns.append((seen[name], match))
-    turns.sort(key=lambda turn: turn[0])  # stable: every key's best first, then every key's second
-    return [match for _, match in turns[:count]]
+        count_of_key[name] = count_of_key.get(name, 0) + 1
+        ranked.append((count_of_key[name], match))
+    ranked.sort(key=lambda pair: pair[0])  # stable: the best match of every key, then the second of every key
+    return [match for _, match in ranked[:count]]
 
 
 def excerpt_of(match: Match, series: Series, *, zoom: bool = True) -> Excerpt:
-    """The match with about a third of its length on either side; `zoom` stops where the line leaves its range."""
+    """The match with about a third of its length on either side; `zoom` stops at the first value outside its range."""
     labels = match["labels"].split(" ")
     first = series.row_at(match["began"])
     last = first + len(labels) - 1

@@ -1,4 +1,4 @@
-"""The demo's answers -> one HTML page: charts with the matches drawn in, queries, tables. It loads nothing."""
+"""The demo's answers -> one self-contained HTML page: charts with the matches, queries and tables."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ _LONGEST_CELL = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What one query found, and how long it took from the call to the last row."""
+class StoryAnswer:
+    """The matches of one query, and the seconds from the call to the last row."""
 
     story: Story
     matches: pa.Table
     seconds: float
     remark: str = ""
-    """A sentence about the answer as a whole, such as how many were hidden in the data."""
+    """A sentence about the answer, such as the number of frauds hidden in the data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the page says about its own making."""
+    """Versions and commands that the page shows."""
 
     versions: str
     next_steps: Sequence[str]
 
 
-def report_page(answers: Sequence[Answer], tables: Mapping[str, pa.Table], setting: Setting) -> str:
+def report_page(answers: Sequence[StoryAnswer], tables: Mapping[str, pa.Table], setting: Setting) -> str:
     """The page. `tables` are the inputs by name, each sorted by the key of the stories that use it, then by time."""
     sizes = " and ".join(f"{table.num_rows:,} {name}" for name, table in tables.items())
     sections = "".join(_section(answer, tables[answer.story.table]) for answer in answers)
@@ -64,8 +64,8 @@ def report_page(answers: Sequence[Answer], tables: Mapping[str, pa.Table], setti
 <p class="mark">Ostinato demo</p>
 <h1>Three patterns in {escape(sizes)}</h1>
 <p>Each question below is one SQL statement with a <code>MATCH_RECOGNIZE</code> clause, run on Apache Spark through
-PySpark. The coloured parts of the charts are the rows that Spark gave back, with the pattern variable that each of them
-was matched to. Point at a row to read it.</p>
+PySpark. The coloured lines in the charts are the rows that Spark returned. Each colour stands for pattern variables.
+Point at a row to read it.</p>
 <nav aria-label="Questions"><ul class="tiles">{"".join(_tile(answer) for answer in answers)}</ul></nav>
 </header>
 <main>
@@ -82,7 +82,7 @@ was matched to. Point at a row to read it.</p>
 """
 
 
-def _tile(answer: Answer) -> str:
+def _tile(answer: StoryAnswer) -> str:
     story = answer.story
     return (
         f'<li><a href="#{story.anchor}"><strong>{answer.matches.num_rows:,}</strong>{escape(story.title)}'
@@ -90,7 +90,7 @@ def _tile(answer: Answer) -> str:
     )
 
 
-def _section(answer: Answer, table: pa.Table) -> str:
+def _section(answer: StoryAnswer, table: pa.Table) -> str:
     story, matches = answer.story, answer.matches.to_pylist()
     every_key = story.table == "trades"
     series = series_by_key(table, story.key, None if every_key else {match[story.key] for match in matches})
@@ -172,8 +172,8 @@ def _cell(name: str, value: Any, number: bool) -> str:
     else:
         words = str(value)
     if len(words) > _LONGEST_CELL:
-        whole, words = words, words[: _LONGEST_CELL - 1] + "…"
-        return f'<td class="{"labels" if name == "labels" else ""}" title="{escape(whole)}">{escape(words)}</td>'
+        full, words = words, words[: _LONGEST_CELL - 1] + "…"
+        return f'<td class="{"labels" if name == "labels" else ""}" title="{escape(full)}">{escape(words)}</td>'
     kind = ' class="labels"' if name == "labels" else _right(number)
     return f"<td{kind}>{escape(words)}</td>"
 

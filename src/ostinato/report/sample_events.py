@@ -1,4 +1,4 @@
-"""A seed -> trades and card payments as Arrow tables: the same numbers on every machine, with shapes worth finding."""
+"""A seed -> trades and card payments as Arrow tables, the same on every machine, with patterns to find."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 SYMBOLS = ("ARIA", "FUGA", "LIED", "OPUS", "REEL", "SOLO")
-"""Invented, so that nobody reads a forecast into them."""
+"""Invented names."""
 
 MERCHANTS = ("bakery", "books", "cinema", "fuel", "groceries", "pharmacy", "restaurant", "shoes", "streaming", "train")
 TARGETS = ("electronics", "gift cards", "jewellery", "travel")
-"""Where stolen cards are emptied."""
+"""Merchants of the large payment with a stolen card."""
 
 FIRST_DAY = datetime(2025, 1, 6)
 TRADES_PER_DAY = 390
@@ -26,25 +26,25 @@ _STOLEN_SHARE = 0.012
 
 @dataclass(frozen=True, slots=True)
 class Payments:
-    """Card payments, and the frauds that were hidden in them: (card, time of the large payment)."""
+    """Card payments, and the frauds hidden in them: (card, time of the large payment)."""
 
     table: pa.Table
     planted: frozenset[tuple[str, datetime]]
 
 
 def make_trades(rows: int, seed: int = 7) -> pa.Table:
-    """Trades `(symbol, ts, price, volume)`, sorted by symbol and time; `rows` are shared out over the symbols.
+    """Trades `(symbol, ts, price, volume)`, sorted by symbol and time. The symbols share the rows evenly.
 
-    Prices swing: the step carries momentum, and its strength and drift change with the regime (calm, trending,
-    nervous). Steps without momentum would turn at every second row and draw no shape that a person could see.
+    Price steps have momentum. Their strength and drift change with the regime (calm, trending, nervous). Without
+    momentum, prices would turn at every second row and show no visible shape.
 
     >>> make_trades(6, seed=1).column("symbol").to_pylist()
     ['ARIA', 'FUGA', 'LIED', 'OPUS', 'REEL', 'SOLO']
     """
     rng = np.random.default_rng(seed)
     counts = [rows // len(SYMBOLS) + (i < rows % len(SYMBOLS)) for i in range(len(SYMBOLS))]
-    parts = [_trades_of(symbol, count, rng) for symbol, count in zip(SYMBOLS, counts, strict=True)]
-    return pa.concat_tables(parts).combine_chunks()
+    tables = [_trades_of(symbol, count, rng) for symbol, count in zip(SYMBOLS, counts, strict=True)]
+    return pa.concat_tables(tables).combine_chunks()
 
 
 def _trades_of(symbol: str, count: int, rng: np.random.Generator) -> pa.Table:
@@ -55,10 +55,10 @@ def _trades_of(symbol: str, count: int, rng: np.random.Generator) -> pa.Table:
     shocks = rng.normal(0, 1, count) * volatility
     steps = np.empty(count)
     momentum = pull = 0.0
-    for i in range(count):  # an autoregression: each value needs the one before
+    for i in range(count):  # autoregression: each value depends on the one before
         momentum = 0.86 * momentum + float(shocks[i])
         steps[i] = momentum + float(drift[i]) - 0.0008 * pull
-        pull += steps[i]  # a weak pull towards the first price keeps the chart on the page
+        pull += steps[i]  # a weak pull towards the first price keeps prices in range
     price = float(rng.uniform(40, 240)) * np.exp(np.cumsum(steps))
     return pa.table(
         {
@@ -81,7 +81,7 @@ def _trading_times(count: int, rng: np.random.Generator) -> np.ndarray:
 def make_payments(rows: int, seed: int = 7) -> Payments:
     """About `rows` payments `(card, ts, merchant, amount)`, sorted by card and time.
 
-    Some cards are stolen: within minutes a few tiny payments show whether the card still works, then comes a large one.
+    Some cards are stolen. A few tiny payments within minutes test the card, then a large payment follows.
     """
     rng = np.random.default_rng(seed + 1)
     cards = max(1, rows // _PAYMENTS_PER_CARD)
@@ -94,7 +94,7 @@ def make_payments(rows: int, seed: int = 7) -> Payments:
         if card in stolen:
             fraud = [(name, *payment) for payment in _fraud(rng)]
             planted.add((name, fraud[-1][1]))
-            # Nobody else pays with the card in those minutes: the sequence stays in one piece.
+            # No other payment of the card falls into those minutes, so the sequence stays contiguous.
             paid = [row for row in paid if not fraud[0][1] <= row[1] <= fraud[-1][1]] + fraud
         columns += sorted(paid, key=lambda row: row[1])
     card_names, times, merchants, amounts = zip(*columns, strict=True)

@@ -1,4 +1,4 @@
-"""SQL text -> the same text as HTML with its keywords, functions, literals and comments marked."""
+"""SQL text -> HTML with keywords, functions, literals and comments highlighted."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def marked_sql(sql: str) -> str:
     >>> marked_sql("SELECT a < 5")
     '<b>SELECT</b> a &lt; <i class="number">5</i>'
     """
-    parts, at = [], 0
-    for found in _PIECE.finditer(sql):
-        parts.append(escape(sql[at : found.start()]))
-        parts.append(_marked(found.lastgroup or "", found[0], sql[found.end() : found.end() + 1]))
-        at = found.end()
-    return "".join([*parts, escape(sql[at:])])
+    pieces, at = [], 0
+    for piece in _PIECE.finditer(sql):
+        pieces.append(escape(sql[at : piece.start()]))
+        pieces.append(_marked(piece.lastgroup or "", piece[0], sql[piece.end() : piece.end() + 1]))
+        at = piece.end()
+    return "".join([*pieces, escape(sql[at:])])
 
 
 def _marked(kind: str, piece: str, following: str) -> str:

@@ -1,4 +1,4 @@
-"""The demo's three questions: what is asked, in which table, and how the answer is told and coloured."""
+"""The three queries of the demo, each with its table, its title and text, and the colours of its charts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib.resources import files
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Variables of a pattern that mean one thing to a reader, and the colour (`tone-1` .. `tone-4`) they share."""
+    """Pattern variables that form one phase of the shape, and their colour (`tone-1` .. `tone-4`)."""
 
     name: str
     labels: tuple[str, ...]
@@ -18,7 +18,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """One question. `file` names its SQL in queries/; `key` is the column that the matches are partitioned by."""
+    """One query of the demo. `file` names its SQL in queries/; `key` is its PARTITION BY column."""
 
     file: str
     title: str
@@ -27,9 +27,9 @@ class Story:
     key: str
     phases: tuple[Phase, ...]
     marked: tuple[str, ...]
-    """Labels that are written at their last row, where the shape turns."""
+    """Labels that are written into the chart, at their last row."""
     clarity: Callable[[Sequence[str], Sequence[float]], float]
-    """How well a match (its rows' labels and values) shows the shape: the clearest are drawn."""
+    """How well a match shows the shape, from the labels and values of its rows. The clearest matches are drawn."""
 
     @property
     def sql(self) -> str:
@@ -44,7 +44,7 @@ class Story:
 
 
 def _prominence(labels: Sequence[str], prices: Sequence[float]) -> float:
-    """The smallest of the shape's steps as a part of its height; less for matches too long to see each row."""
+    """The smallest step of the shape as a fraction of its height, halved for very short or long matches."""
     at = dict(zip(labels, prices, strict=True))  # the last price of each label
     steps = (at["C"] - at["E"], at["G"] - at["C"], at["G"] - at["K"], at["K"] - at["I"])
     height = at["G"] - min(at["A"], at["M"])
@@ -89,7 +89,7 @@ CARD_FRAUD = Story(
     file="card_fraud.sql",
     title="Card fraud",
     lead="A thief tries a stolen card with a few tiny payments, then takes a large amount, all within ten minutes. "
-    "What counts as large depends on the average of the probes matched so far.",
+    "A payment is large compared with the average of the probes matched so far.",
     table="payments",
     key="card",
     phases=(Phase("probe", ("PROBE",), 1), Phase("hit", ("HIT",), 4)),

@@ -1,1 +1,1 @@
-"""Rows as every engine reads and writes them: batches, ordering, matches, and the tables that callers give."""
+"""Rows as every engine reads and writes them: batches, ordering, matches, and the tables of callers."""

@@ -1,4 +1,4 @@
-"""Data in any form that calls in process take -> a pyarrow Table whose columns have types that Spark has."""
+"""Tables in any form that calls in this process accept -> a pyarrow Table with the types that Spark has."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _ON_SPARK = (
 
 
 def is_spark_dataframe(data: Any) -> bool:
-    """Whether Spark made it; told by name, because pyspark may not be installed."""
+    """Whether Spark made it. The check is by name, because pyspark may not be installed."""
     return type(data).__module__.split(".")[0] == "pyspark"
 
 
 def spark_dataframe(data: Any, *, hint: str) -> None:
-    """Raises NOT_A_TABLE for anything but a Spark DataFrame; the hint says where other tables go."""
+    """Raises NOT_A_TABLE for anything but a Spark DataFrame; the hint names the call for other tables."""
     if not (is_spark_dataframe(data) and hasattr(data, "isStreaming")):
         raise QueryError("NOT_A_TABLE", f"expected a Spark DataFrame, got {type(data).__name__}", hint=hint)
 
 
 def arrow_table(data: Any, settings: t.Settings) -> pa.Table:
-    """Raises NOT_A_TABLE, TABLE_NOT_READABLE, UNSUPPORTED_TYPE. Names may stand twice: a query that uses one of those
-    is refused when it is bound."""
+    """Raises NOT_A_TABLE, TABLE_NOT_READABLE, UNSUPPORTED_TYPE. Two columns may have one name: binding refuses a query
+    that uses it."""
     try:
         table = _read(data)
     except (pa.ArrowException, RuntimeError) as error:  # RuntimeError: the interchange protocol's own
@@ -89,7 +89,7 @@ def _columns(batch: pa.RecordBatch) -> str:
 
 def _plain(name: str, column: pa.ChunkedArray, settings: t.Settings) -> pa.ChunkedArray:
     """The column in a type that Spark knows."""
-    given = column.type
+    original = column.type
     try:
         column = _decoded(column)
         wanted = t.normalise(column.type, settings)
@@ -97,7 +97,7 @@ def _plain(name: str, column: pa.ChunkedArray, settings: t.Settings) -> pa.Chunk
     except (pa.ArrowException, ValueError) as error:  # ValueError: a precision that no Spark decimal has
         raise QueryError(
             "UNSUPPORTED_TYPE",
-            f"column '{name}' is {given}, which Spark has no type for: {str(error).splitlines()[0]}",
+            f"column '{name}' is {original}, which Spark has no type for: {str(error).splitlines()[0]}",
             hint="cast the column, or leave it out of the table",
         ) from error
 
@@ -113,13 +113,13 @@ def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def as_table(data: Any, settings: t.Settings) -> pa.Table:
-    """The data as an Arrow table with the types that Spark has, each column in one piece."""
+    """The data as an Arrow table with the types that Spark has, each column in one chunk."""
     table = arrow_table(data, settings)
     return pa.Table.from_arrays([one_array(column) for column in table.columns], names=table.column_names)
 
 
 def columns_of(table: pa.Table) -> dict[str, pa.Array]:
-    """The columns by name; without names that stand twice, which no bound query uses."""
+    """The columns by name, without names of several columns, which no bound query uses."""
     names = table.column_names
     once = {name for name, count in Counter(names).items() if count == 1}
     return {name: one_array(column) for name, column in zip(names, table.columns, strict=True) if name in once}

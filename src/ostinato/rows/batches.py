@@ -1,4 +1,4 @@
-"""Rows on their way into and out of an engine: batches with masks, output rows, and rows that carry an error."""
+"""Rows that go into and come out of an engine: batches with masks, output rows, and rows that carry an error."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ostinato.errors import MatchError, OstinatoError, carried
 from ostinato.rows.column_names import ERROR
 
 if TYPE_CHECKING:
-    from ostinato.rows.ordering import Ordered  # loads kernels, which rows on their way to Spark don't need
+    from ostinato.rows.ordering import Ordered  # loads kernels, which packing rows doesn't need
 
 Mask = NDArray[np.bool_]
 
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:
-    """The column in one piece."""
+    """The column in one chunk."""
     if column.num_chunks == 1:
         return column.chunk(0)
     if not column.num_chunks:
@@ -44,7 +44,7 @@ class Batch:
     row_masks: Sequence[Mask]
 
     def in_order(self, ordered: Ordered) -> Batch:
-        """The same rows as they are matched."""
+        """The same rows in the order of matching."""
         if ordered.rows is None:
             return self
         positions = pa.array(ordered.rows)
@@ -64,7 +64,7 @@ ROWS_PER_BATCH = 1 << 16
 
 
 def batch_of(rows: pa.Table | pa.RecordBatch, conditions: Sequence[tuple[str, int]]) -> Batch:
-    """The rows of a table; `conditions` say in which column and bit each row condition is."""
+    """The rows of a table; `conditions` has the column and the bit of each row condition."""
     arrays = {
         name: one_array(column) if isinstance(column, pa.ChunkedArray) else column
         for name, column in zip(rows.schema.names, rows.columns, strict=True)
@@ -82,7 +82,7 @@ def row_masks(arrays: Mapping[str, pa.Array], conditions: Sequence[tuple[str, in
 
 
 def batches_of(rows: OutputRows, output: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The rows in the types that were promised; columns that matching doesn't give are NULL."""
+    """The rows with the columns and types of `output`; columns that `rows` lacks are NULL."""
     if not rows.count:
         return
     arrays = []

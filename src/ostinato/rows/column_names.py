@@ -1,4 +1,4 @@
-"""The names of the columns that Ostinato adds to rows on their way."""
+"""The names of the columns that Ostinato adds to shipped rows and to results."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ PREFIX = "__ost_"
 
 
 MATCHED = f"{PREFIX}matched"
-"""The output column that tells rows of matches from unmatched ones, where both are shown."""
+"""The output column that is false for unmatched rows, where they are shown."""
 
 
 ERROR = f"{PREFIX}error"
-"""The output column that carries an error from a task in one line."""
+"""The output column that carries the error of a task."""
 
 
 DECIDED = f"{PREFIX}decided"

@@ -1,4 +1,4 @@
-"""Aggregates over the rows of matches, as of every frame: one pass over the rows, whatever the number of frames."""
+"""Rows of matches -> the value of an aggregate at every frame. One pass over the rows computes all frames."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ostinato.rows.match_navigation import NO_ROW
 from ostinato.rows.matches import Frames, Matches
 
 
-class Members(NamedTuple):
-    """`counts[path_at[m] + j]` says whether the j-th row of match m counts; frame f sees rows up to `last[f]`."""
+class AggregateRows(NamedTuple):
+    """`counts[path_at[m] + j]` says whether the j-th row of match m counts; frame f reads rows up to `last[f]`."""
 
     matches: Matches
     frames: Frames
@@ -21,18 +21,18 @@ class Members(NamedTuple):
     last: NDArray[np.int64]
 
 
-def members(
+def aggregate_rows(
     matches: Matches, frames: Frames, member: NDArray[np.bool_] | None, valid: NDArray[np.bool_] | None, *, final: bool
-) -> Members:
+) -> AggregateRows:
     """The rows of an aggregate: those of its variables whose argument isn't NULL (`valid`, along `label`)."""
     counts = np.ones(len(matches.label), np.bool_) if member is None else member[matches.label]
     if valid is not None:
         counts = counts & valid
     last = matches.length[frames.match] - 1 if final else frames.at
-    return Members(matches, frames, counts, last)
+    return AggregateRows(matches, frames, counts, last)
 
 
-def only_first_of_equals(rows: Members, codes: NDArray[np.int64]) -> Members:
+def only_first_of_equals(rows: AggregateRows, codes: NDArray[np.int64]) -> AggregateRows:
     """DISTINCT: of rows of one match with equal codes only the first counts."""
     counts = rows.counts.copy()
     _drop_repeats(rows.matches.path_at, rows.matches.length, codes, np.full(int(codes.max(initial=-1)) + 1, -1), counts)
@@ -49,7 +49,7 @@ def _drop_repeats(path_at, length, codes, seen_in, counts):  # type: ignore[no-u
                 seen_in[codes[entry]] = match
 
 
-def count(rows: Members) -> NDArray[np.int64]:
+def count(rows: AggregateRows) -> NDArray[np.int64]:
     """The number of rows that count."""
     result = np.empty(len(rows.frames.match), np.int64)
     _count(rows.matches.path_at, rows.counts, rows.frames.match, rows.last, result)
@@ -69,8 +69,8 @@ def _count(path_at, counts, match, last, result):  # type: ignore[no-untyped-def
         result[frame] = total
 
 
-def total(rows: Members, values: NDArray[Any]) -> tuple[NDArray[Any], bool]:
-    """The sum of the values (int64 or float64, along `label`), and whether it left int64 somewhere."""
+def total(rows: AggregateRows, values: NDArray[Any]) -> tuple[NDArray[Any], bool]:
+    """The sum of the values (int64 or float64, along `label`), and whether one left int64."""
     result = np.zeros(len(rows.frames.match), values.dtype)
     args = (rows.matches.path_at, rows.counts, rows.frames.match, rows.last, values, result)
     if values.dtype == np.float64:
@@ -112,7 +112,7 @@ def _sum_whole(path_at, counts, match, last, values, result):  # type: ignore[no
     return False
 
 
-def total_exactly(rows: Members, values: list[int | None]) -> list[int]:
+def total_exactly(rows: AggregateRows, values: list[int | None]) -> list[int]:
     """The sum of whole numbers of any size: for decimals beyond 18 digits."""
     result, current, reached, running = [], -1, 0, 0
     for match, last in zip(rows.frames.match.tolist(), rows.last.tolist(), strict=True):
@@ -128,7 +128,7 @@ def total_exactly(rows: Members, values: list[int | None]) -> list[int]:
     return result
 
 
-def best_rows(rows: Members, ranks: NDArray[np.int64], *, most: bool) -> NDArray[np.int64]:
+def best_rows(rows: AggregateRows, ranks: NDArray[np.int64], *, most: bool) -> NDArray[np.int64]:
     """The entry of `label` with the smallest or largest rank, the last among equals; NO_ROW if no row counts.
 
     Of equals Spark's min_by and max_by also take the last.
@@ -152,7 +152,7 @@ def _best(path_at, counts, match, last, ranks, result):  # type: ignore[no-untyp
         result[frame] = best
 
 
-def collected(rows: Members) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def collected(rows: AggregateRows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For array_agg: offsets of the lists, and the entries of `label` that are their elements."""
     lengths = count(rows)
     offsets = np.concatenate(([0], np.cumsum(lengths)))
@@ -171,8 +171,8 @@ def _collect(path_at, counts, match, last, entries):  # type: ignore[no-untyped-
                 written += 1
 
 
-def spread(rows: Members, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The sum of squared distances from the mean (Welford), and how many values there are."""
+def spread(rows: AggregateRows, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The sum of squared distances from the mean (Welford), and the number of values."""
     squares = np.zeros(len(rows.frames.match), np.float64)
     _spread(rows.matches.path_at, rows.counts, rows.frames.match, rows.last, values, squares)
     return squares, count(rows)
@@ -180,16 +180,16 @@ def spread(rows: Members, values: NDArray[np.float64]) -> tuple[NDArray[np.float
 
 @kernel
 def _spread(path_at, counts, match, last, values, squares):  # type: ignore[no-untyped-def]
-    current, reached, seen, mean, total = -1, 0, 0, 0.0, 0.0
+    current, reached, size, mean, total = -1, 0, 0, 0.0, 0.0
     for frame in range(len(match)):
         if match[frame] != current:
-            current, reached, seen, mean, total = match[frame], 0, 0, 0.0, 0.0
+            current, reached, size, mean, total = match[frame], 0, 0, 0.0, 0.0
         while reached <= last[frame]:
             entry = path_at[current] + reached
             if counts[entry]:
-                seen += 1
+                size += 1
                 step = values[entry] - mean
-                mean += step / seen
+                mean += step / size
                 total += step * (values[entry] - mean)
             reached += 1
         squares[frame] = total

@@ -1,4 +1,4 @@
-"""Frames -> the row that a navigation leads to, for every frame at once; NO_ROW where it leads nowhere."""
+"""Frames -> the row that a navigation leads to, for all frames at once; NO_ROW where there is none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def target_rows(
     shift: int,
     final: bool,
 ) -> NDArray[np.int64]:
-    """`member[label]` says which variables' rows count (None: all); then `skip` of those rows, then `shift` rows."""
+    """From the first or last row whose label is a `member` (None: any row), over `skip` such rows, then by `shift`."""
     match = frames.match
     last = matches.length[match] - 1 if final else frames.at
     if member is None:
@@ -51,7 +51,7 @@ def target_rows(
 
 @kernel
 def _walk(start, path_at, label, member, match, last, from_first, skip, counted, rows):  # type: ignore[no-untyped-def]
-    """Walks each match once; `counted` holds its rows that count, as far as the frames have come."""
+    """Walks each match once; `counted` has its rows that count, up to the current frame."""
     current = -1
     count = 0
     reached = 0
@@ -70,11 +70,10 @@ def _walk(start, path_at, label, member, match, last, from_first, skip, counted,
         rows[frame] = counted[index] if 0 <= index < count else NO_ROW
 
 
-def labels_at(matches: Matches, frames: Frames, rows: NDArray[np.int64], *, final: bool = True) -> NDArray[np.int64]:
-    """The label of a row as the frame's match has it; NO_ROW outside the match (or, not `final`, beyond the frame)."""
+def labels_at(matches: Matches, frames: Frames, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The label of a row in the frame's match; NO_ROW outside the match."""
     offset = rows - matches.start[frames.match]
-    last = matches.length[frames.match] - 1 if final else frames.at
-    inside = (rows >= 0) & (offset >= 0) & (offset <= last)
+    inside = (rows >= 0) & (offset >= 0) & (offset < matches.length[frames.match])
     entry = np.where(inside, matches.path_at[frames.match] + offset, 0)
     if len(matches.label) == 0:
         return np.full(len(rows), NO_ROW, np.int64)

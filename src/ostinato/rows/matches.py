@@ -1,4 +1,4 @@
-"""Matches as arrays, and frames: the match of an output row, and the row of the match it is computed at."""
+"""Matches as arrays, and frames: for each output row its match, and the row of the match where it is computed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Matches(NamedTuple):
 
 
 class Frames(NamedTuple):
-    """An output row each: match `match[f]` as of its `at[f]`-th row; `at` is -1 for an empty match.
+    """One frame per output row: match `match[f]` as of its `at[f]`-th row; `at` is -1 for an empty match.
 
     Sorted by match, then by row. `row` is the row shown: for an empty match the one it was found at.
     """
@@ -52,8 +52,8 @@ def ranges(start: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[np.in
     return result
 
 
-def chosen(matches: Matches, which: NDArray[np.bool_]) -> Matches:
-    """Some of the matches."""
+def chosen(matches: Matches, which: NDArray[np.bool_] | NDArray[np.int64]) -> Matches:
+    """The matches that the mask names, or those at the indexes, in that order."""
     length = matches.length[which]
     has_path = len(matches.label) > 0
     path = ranges(matches.path_at[which], length) if has_path else np.empty(0, np.int64)

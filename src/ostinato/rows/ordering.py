@@ -1,7 +1,7 @@
-"""Rows in any order -> the order in which they are matched: by partition key, then ORDER BY, then ties.
+"""Rows in any order -> the order of matching: by partition key, then ORDER BY, then all other columns.
 
-Keys only have to come together; which comes first doesn't matter. Rows that ORDER BY can't tell apart are ordered by
-all other columns that were shipped, so that the result doesn't depend on how the rows arrived.
+Rows of one key come together; the order of the keys doesn't matter. Rows that are equal by ORDER BY are ordered by all
+other shipped columns, so that the result doesn't depend on the order of arrival.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.expressions.values.value_order import OrderKey, _ascending, group_numbers, sortable
+from ostinato.expressions.values.value_order import OrderKey, ascending_numbers, group_numbers, sortable
 from ostinato.kernels.kernel_cache import kernel
 from ostinato.kernels.stopping import check_stopped
 
@@ -44,7 +44,7 @@ def order_rows(
         return Ordered(None, np.zeros(1, np.int64))
     groups = group_numbers(count, keys) if keys else None
     if groups is not None and sorts_keys:
-        groups = _ascending(groups, keys)
+        groups = ascending_numbers(groups, keys)
     check_stopped()
     columns = [column for key in order for column in sortable(key)]
     check_stopped()
@@ -63,14 +63,14 @@ def order_rows(
 def _sorted_rows(
     count: int, groups: NDArray[np.int64] | None, columns: list[NDArray[np.int64]], leading: list[NDArray[np.int64]]
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.bool_]]:
-    """The stable order by group and columns (None: the rows are in it), and which rows equal the one before them."""
+    """The stable order by group and columns (None: the rows have it), and whether each row equals the one before it."""
     equal = equal_to_previous(leading, count)
     if equal is not None:
         return None, equal
     if not columns:
         rows = np.arange(count, dtype=np.int64)
     elif len(columns) == 1:
-        # Timsort: what a shuffle delivers is a few ordered runs, which it merges at the speed of reading.
+        # Timsort: a shuffle delivers a few ordered runs, which it merges as fast as it reads them.
         rows = np.argsort(columns[0], kind="stable")
     else:
         rows = np.lexsort(columns[::-1])
@@ -85,7 +85,7 @@ def _sorted_rows(
 
 
 def equal_to_previous(columns: Sequence[NDArray[np.int64]], count: int) -> NDArray[np.bool_] | None:
-    """Which rows equal the one before, if rows rise from one to the next (the first column counts most); else None."""
+    """Whether each row equals the one before it; None unless the rows ascend. The first column counts most."""
     equal: NDArray[np.bool_] | None = None
     for column in columns:
         before, after = column[:-1], column[1:]
@@ -121,7 +121,7 @@ def _by_group(groups, rows):  # type: ignore[no-untyped-def]
 def _order_ties(
     count: int, equal: NDArray[np.bool_], rows: NDArray[np.int64] | None, ties: Sequence[pa.Array]
 ) -> NDArray[np.int64] | None:
-    """Orders runs of rows that are equal so far by the columns in `ties`; only those rows are looked at."""
+    """Orders runs of rows that are equal so far by the columns in `ties`; reads only those rows."""
     tied = np.zeros(count, np.bool_)
     tied[1:] |= equal
     tied[:-1] |= equal
@@ -138,7 +138,7 @@ def _order_ties(
 
 
 def tie_columns(ties: Sequence[pa.Array], rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Integers by which some rows are ordered where nothing else tells them apart; the first column counts most."""
+    """Integers that order rows which are equal otherwise; the first column counts most."""
     chosen = pa.array(rows)
     ordered = [tie for tie in ties if not pa.types.is_map(tie.type)]
     return [column for tie in ordered for column in sortable(OrderKey(tie.take(chosen)))]

@@ -1,4 +1,4 @@
-"""Conditions over one row as bits of BIGINT columns: how they travel to workers.
+"""Masks of row conditions -> bits of BIGINT columns, which are shipped to workers.
 
 `rows/batches.py` reads them back as masks.
 """

@@ -1,7 +1,7 @@
-"""The rows of many queries in one table: which column of which query goes where. Types only; no values here.
+"""The output columns of many queries -> one layout for all: stored columns, and a common table for people.
 
-Internally each distinct (column, type) is a column of its own, so that a query's rows can be read back as they were.
-The table for people has one column for each name; what queries give in different types is text there.
+Each distinct (column, type) is a stored column, so that a query's rows can be read back unchanged. The common table
+has one column for each name; values that have different types in different queries are text there.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ import pyarrow as pa
 from ostinato.expressions.evaluate import evaluate
 from ostinato.expressions.syntax import Cast, Column
 from ostinato.expressions.types import Settings
+from ostinato.rows.batches import one_array
+from ostinato.rows.column_leaves import by_column_name
 
 QUERY = "query"
 
 
 class Role(enum.Enum):
-    """What a column of a query's result is, by the name that the common table has for it."""
+    """The role of a column in a query's result; the value is its name in the common table."""
 
     GROUP = "group"
     WINDOW_START = "window_start"
@@ -34,12 +36,12 @@ class Role(enum.Enum):
 
 
 IN_STRUCTS = (Role.GROUP, Role.AGGREGATE, Role.MEASURE)
-"""Roles of which a query may have many columns: each is a struct in the common table."""
+"""Roles that a query may have many columns of: each role is a struct in the common table."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutputColumn:
-    """A column of one query's result. `key` is its name in the common table's struct, where it stands in one."""
+    """A column of one query's result. `key` is its name in a struct of the common table, if it is in one."""
 
     name: str
     role: Role
@@ -48,7 +50,7 @@ class OutputColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredColumn:
     """A column that several queries may fill."""
 
     role: Role
@@ -67,11 +69,11 @@ class CommonColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """`places[q][i]` is the stored column of the i-th column of query q."""
+class WorkloadLayout:
+    """`column_numbers[q][i]` is the stored column of the i-th column of query q."""
 
-    stored: tuple[Stored, ...]
-    places: tuple[tuple[int, ...], ...]
+    stored: tuple[StoredColumn, ...]
+    column_numbers: tuple[tuple[int, ...], ...]
 
     @property
     def common(self) -> tuple[CommonColumn, ...]:
@@ -88,48 +90,47 @@ class Layout:
         return tuple(columns)
 
 
-def make_layout(queries: Sequence[Sequence[OutputColumn]]) -> Layout:
+def make_layout(queries: Sequence[Sequence[OutputColumn]]) -> WorkloadLayout:
     """Puts equal columns of queries together."""
     stored: dict[tuple[Role, str, pa.DataType], int] = {}
-    places = []
+    column_numbers = []
     for columns in queries:
         keys = [(column.role, column.key, column.type) for column in columns]
-        places.append(tuple(stored.setdefault(key, len(stored)) for key in keys))
-    return Layout(tuple(Stored(*key) for key in stored), tuple(places))
+        column_numbers.append(tuple(stored.setdefault(key, len(stored)) for key in keys))
+    return WorkloadLayout(tuple(StoredColumn(*key) for key in stored), tuple(column_numbers))
 
 
-def common_table(layout: Layout, names: Sequence[str], tables: Sequence[pa.Table], settings: Settings) -> pa.Table:
+def common_table(
+    layout: WorkloadLayout, names: Sequence[str], tables: Sequence[pa.Table], settings: Settings
+) -> pa.Table:
     """The rows of all queries in one table, in the order of the queries."""
-    parts = []
+    tables_by_query = []
     common = layout.common
     for q, (name, table) in enumerate(zip(names, tables, strict=True)):
-        mine = {place: table.column(i) for i, place in enumerate(layout.places[q])}
+        values_by_column = dict(zip(layout.column_numbers[q], table.columns, strict=True))
         arrays: dict[str, pa.Array] = {QUERY: pa.repeat(pa.scalar(name, pa.string()), table.num_rows)}
         for role in Role:
             columns = [column for column in common if column.role is role]
-            values = [_shown(column, mine, table.num_rows, settings) for column in columns]
+            values = [_shown(column, values_by_column, table.num_rows, settings) for column in columns]
             if columns and role in IN_STRUCTS:
                 fields = [pa.field(column.key, column.type) for column in columns]
                 arrays[role.value] = pa.StructArray.from_arrays(values, fields=fields)
             elif columns:
                 arrays[role.value] = values[0]
-        parts.append(pa.table(arrays))
-    return pa.concat_tables(parts)
+        tables_by_query.append(pa.table(arrays))
+    return pa.concat_tables(tables_by_query)
 
 
-def _shown(column: CommonColumn, mine: dict[int, pa.ChunkedArray], count: int, settings: Settings) -> pa.Array:
-    values = next((mine[place] for place in column.stored if place in mine), None)
+def _shown(
+    column: CommonColumn, values_by_column: dict[int, pa.ChunkedArray], count: int, settings: Settings
+) -> pa.Array:
+    values = next((values_by_column[number] for number in column.stored if number in values_by_column), None)
     if values is None:
         return pa.nulls(count, column.type)
-    array = values.combine_chunks()
-    array = array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks or [pa.array([], values.type)])
+    array = one_array(values)
     return array if array.type == column.type else as_text(array, settings)
 
 
 def as_text(array: pa.Array, settings: Settings) -> pa.Array:
     """The values as Spark casts them to STRING; NULL stays NULL."""
-    values = {Column("value"): array}
-    return evaluate(
-        Cast(Column("value"), "STRING"), lambda node: values.get(node) if isinstance(node, Column) else None,
-        len(array), settings,
-    )  # fmt: skip
+    return evaluate(Cast(Column("value"), "STRING"), by_column_name({"value": array}), len(array), settings)

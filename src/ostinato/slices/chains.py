@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.clause.matching.match_engine import Searched
+from ostinato.clause.matching.match_engine import SearchResult
 from ostinato.rows.matches import Matches, ranges
 
 
@@ -50,10 +50,11 @@ class MatchChain(NamedTuple):
 
 
 _NO_ROWS = np.empty(0, np.int64)
-NOTHING = MatchChain(_NO_ROWS, _NO_ROWS, _NO_ROWS, _NO_ROWS, np.empty(0, np.int32), np.empty(0, np.bool_), next_start=0)
+_NO_LABELS, _NO_FLAGS = np.empty(0, np.int32), np.empty(0, np.bool_)
+EMPTY_CHAIN = MatchChain(_NO_ROWS, _NO_ROWS, _NO_ROWS, _NO_ROWS, _NO_LABELS, _NO_FLAGS, next_start=0)
 
 
-def chain_of(searched: Searched, first: int) -> MatchChain:
+def chain_of(searched: SearchResult, first: int) -> MatchChain:
     """The chain of a search whose rows count from `first`."""
     matches = searched.matches
     next_start = int(searched.next_start[-1]) + first

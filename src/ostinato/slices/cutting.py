@@ -14,11 +14,11 @@ SMALLEST_SLICE = 1 << 15
 """Smaller slices don't pay: starting a worker takes about a millisecond."""
 SLICES_PER_WORKER = 4
 """With several slices for each worker, workers end at about the same time although slices differ."""
-SLICES_THAT_MAY_BE_IN_VAIN = 8
-"""Slices for each worker if slices may be wasted. Small slices keep the cost of wasted ones low."""
-REPEATED_FRACTION = 32
-"""At most one in this many rows of a slice may be searched twice: once by its worker and once when chains are joined.
-Beyond that, slices cost more than they gain."""
+SLICES_PER_WORKER_IF_WASTED = 8
+"""The same if slices may be wasted. Smaller slices make a wasted one cheaper."""
+ROWS_PER_REPEATED_ROW = 32
+"""At most one in this many rows of a slice may be searched twice: by its worker, and again when chains are joined. With
+more repeated rows, slices cost more than they gain."""
 
 
 class Slice(NamedTuple):
@@ -45,16 +45,23 @@ def cut(rows: int, owned: int) -> list[Slice]:
     return [Slice(first, min(first + owned, rows)) for first in range(0, rows, owned)]
 
 
-def good_slices(rows: int, workers: int, shared: int, *, may_be_in_vain: bool) -> list[Slice]:
+def good_slices(rows: int, workers: int, shared: int, *, may_be_wasted: bool) -> list[Slice]:
     """Slices of a good size. `shared`: rows that a slice shares with the next. One slice if cutting doesn't pay.
 
     Slices that may be wasted have to be small, because others run at the same time.
     """
-    smallest = max(SMALLEST_SLICE, REPEATED_FRACTION * shared)
-    slices = workers * (SLICES_THAT_MAY_BE_IN_VAIN if may_be_in_vain else SLICES_PER_WORKER)
-    if may_be_in_vain and rows < smallest * slices:
+    smallest = max(SMALLEST_SLICE, ROWS_PER_REPEATED_ROW * shared)
+    slices = workers * (SLICES_PER_WORKER_IF_WASTED if may_be_wasted else SLICES_PER_WORKER)
+    if may_be_wasted and rows < smallest * slices:
         return cut(rows, max(rows, 1))
     return cut(rows, max(smallest, -(-rows // slices)))
+
+
+def one_span(start: int, stop: int, end: int, *, is_open: bool, number: int = 0) -> Spans:
+    """The spans of a search over one key. `number`: number of matches of the key so far."""
+    return Spans(
+        np.array([start]), np.array([stop]), np.array([end]), np.array([is_open], np.uint8), np.array([number])
+    )
 
 
 def view_of(start: int, stop: int, reach: int, key_at: NDArray[np.int64], margins: Margins) -> View:

@@ -7,37 +7,14 @@ hold at the row. A slice without such a row leaves all its rows to the seam with
 
 from __future__ import annotations
 
-import enum
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.clause.matching.match_engine import Task
-from ostinato.clause.query.clause import MatchMode, MatchRecognize, Output, SkipKind
 from ostinato.kernels.kernel_cache import kernel
 
 NOWHERE = -1
 """The slice has no row for a handover."""
-
-
-class Handover(enum.Enum):
-    """The condition for a handover at a row."""
-
-    ANY = "every start is tried whatever was found before"
-    MEETING = "all chains of starts meet at it"
-    QUIET = "no match can lead over it"
-
-
-def kind_of(clause: MatchRecognize) -> Handover:
-    """The kind that the match mode, the skip mode and the output require."""
-    is_preferred, skip = clause.mode is MatchMode.PREFERRED, clause.skip.kind
-    shows_unmatched = clause.output is Output.ALL_ROWS_WITH_UNMATCHED
-    skips_past = is_preferred and skip is SkipKind.PAST_LAST_ROW
-    if clause.mode is MatchMode.INCREMENTAL or (shows_unmatched and not skips_past):
-        return Handover.QUIET  # all matches that reach a row decide whether it is taken
-    if is_preferred and skip is not SkipKind.TO_NEXT_ROW:
-        return Handover.MEETING
-    return Handover.ANY
 
 
 def within_reach(task: Task, time_us: NDArray[np.int64], row: int, end: int) -> int:
@@ -51,7 +28,7 @@ def within_reach(task: Task, time_us: NDArray[np.int64], row: int, end: int) -> 
 
 
 @kernel
-def last_breath(choice_at, choices, allowed, symbol_of_row, row, end):  # type: ignore[no-untyped-def]
+def end_of_runs(choice_at, choices, allowed, symbol_of_row, row, end):  # type: ignore[no-untyped-def]
     """The first of the rows `row:end` that no earlier run can consume; `end` if a run may survive."""
     states = len(choice_at) - 3
     width = allowed.shape[1]
@@ -69,7 +46,7 @@ def last_breath(choice_at, choices, allowed, symbol_of_row, row, end):  # type: 
 def quiet_rows(choice_at, choices, allowed, symbol_of_row, row, end):  # type: ignore[no-untyped-def]
     """The first and the last of the rows `row:end` that no earlier run can consume; NOWHERE, NOWHERE if there is none.
 
-    Unlike in `last_breath`, runs may begin at each of the rows.
+    Unlike in `end_of_runs`, runs may begin at each of the rows.
     """
     states = len(choice_at) - 3
     width = allowed.shape[1]
@@ -77,14 +54,14 @@ def quiet_rows(choice_at, choices, allowed, symbol_of_row, row, end):  # type: i
     following = np.zeros(width, np.uint64)
     first, last = NOWHERE, NOWHERE
     while row < end:
-        here = allowed[symbol_of_row[row]]
-        if not _step(choice_at, choices, here, alive, following, states):
+        allowed_states = allowed[symbol_of_row[row]]
+        if not _step(choice_at, choices, allowed_states, alive, following, states):
             first = row if first == NOWHERE else first
             last = row
         for start in range(states, states + 2):
             for at in range(choice_at[start], choice_at[start + 1]):
                 choice = choices[at]
-                if choice >= 0 and (here[choice >> 6] >> np.uint64(choice & 63)) & np.uint64(1):
+                if choice >= 0 and (allowed_states[choice >> 6] >> np.uint64(choice & 63)) & np.uint64(1):
                     following[choice >> 6] |= np.uint64(1) << np.uint64(choice & 63)
         alive[:] = following
         row += 1
@@ -92,18 +69,18 @@ def quiet_rows(choice_at, choices, allowed, symbol_of_row, row, end):  # type: i
 
 
 @kernel
-def _step(choice_at, choices, here, alive, following, states):  # type: ignore[no-untyped-def]
+def _step(choice_at, choices, allowed_states, alive, following, states):  # type: ignore[no-untyped-def]
     """Sets the states that may consume a row after the alive ones. Returns whether there are any."""
     following[:] = np.uint64(0)
-    some = False
+    has_any = False
     for state in range(states):
         if (alive[state >> 6] >> np.uint64(state & 63)) & np.uint64(1):
             for at in range(choice_at[state], choice_at[state + 1]):
                 choice = choices[at]
-                if choice >= 0 and (here[choice >> 6] >> np.uint64(choice & 63)) & np.uint64(1):
+                if choice >= 0 and (allowed_states[choice >> 6] >> np.uint64(choice & 63)) & np.uint64(1):
                     following[choice >> 6] |= np.uint64(1) << np.uint64(choice & 63)
-                    some = True
-    return some
+                    has_any = True
+    return has_any
 
 
 @kernel
@@ -113,11 +90,11 @@ def meeting_row(ahead, entries):  # type: ignore[no-untyped-def]
     From start p, the search continues at start `p + ahead[p]`. Rows count from the first possible entry.
     """
     rows = len(ahead)
-    tried = np.zeros(rows, np.bool_)
-    tried[: min(entries, rows)] = True
+    is_tried = np.zeros(rows, np.bool_)
+    is_tried[: min(entries, rows)] = True
     waiting = min(entries, rows)  # starts that some chain tries, from the present row on
     for row in range(rows):
-        if not tried[row]:
+        if not is_tried[row]:
             continue
         if row >= entries - 1 and waiting == 1:
             return row
@@ -125,7 +102,7 @@ def meeting_row(ahead, entries):  # type: ignore[no-untyped-def]
         following = row + ahead[row]
         if following >= rows:
             return NOWHERE
-        if not tried[following]:
-            tried[following] = True
+        if not is_tried[following]:
+            is_tried[following] = True
             waiting += 1
     return NOWHERE

@@ -15,15 +15,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.clause.matching.match_engine import Searched, Task, check_longest
+from ostinato.clause.matching.match_engine import SearchResult, Task, check_longest
 from ostinato.clause.plan.shared_part import SharedPart
 from ostinato.clause.plan.slicing import Margins
-from ostinato.clause.query.clause import MatchMode, Skip, SkipKind
+from ostinato.clause.query.clause import MatchMode
 from ostinato.errors import MatchError
 from ostinato.kernels.stopping import call_threads, check_stopped
 from ostinato.rows.matches import Matches
-from ostinato.slices.chains import NOTHING, MatchChain, chain_of, joined, numbered, one_for_each_last_row
-from ostinato.slices.cutting import REPEATED_FRACTION, Slice, View, view_of
+from ostinato.slices.chains import EMPTY_CHAIN, MatchChain, chain_of, joined, numbered, one_for_each_last_row
+from ostinato.slices.cutting import ROWS_PER_REPEATED_ROW, Slice, View, view_of
+from ostinato.slices.handover_kind import is_chained
 
 _FIRST_LOOK = 256
 """Number of rows behind its starts that a search sees first, if matches have no length limit."""
@@ -48,7 +49,7 @@ class SlicedSearch:
     key_at: NDArray[np.int64]
     time_us: NDArray[np.int64]
     """Ascending times. Only used if WITHIN alone limits a match."""
-    search: Callable[[View], Searched]
+    search: Callable[[View], SearchResult]
     may_give_up: bool
     """Whether one search takes over if slices cost too much."""
 
@@ -56,7 +57,7 @@ class SlicedSearch:
         """The matches of all slices, in order. An idle worker takes the next slice."""
         check_longest(self.task, self.key_at)
         with call_threads(workers) as pool:
-            chain = joined([NOTHING, *self._in_order(slices, self._speculated(slices, pool, workers))])
+            chain = joined([EMPTY_CHAIN, *self._in_order(slices, self._speculated(slices, pool, workers))])
         if self.task.mode is MatchMode.INCREMENTAL:
             chain = one_for_each_last_row(chain)
         return numbered(chain, self.key_at)
@@ -65,7 +66,7 @@ class SlicedSearch:
         self, slices: Sequence[Slice], pool: ThreadPoolExecutor, workers: int
     ) -> Generator[MatchChain | MatchError, None, None]:
         """The chains of the slices. If slices may be wasted, only as many run as keep the workers busy."""
-        ahead = workers if self.may_give_up and may_be_in_vain(self.task, self.shared) else len(slices)
+        ahead = workers if self.may_give_up and may_be_wasted(self.task, self.shared) else len(slices)
         waiting: deque[Future[MatchChain | MatchError]] = deque()
         try:
             for owned in slices:
@@ -86,14 +87,14 @@ class SlicedSearch:
 
     def _spare(self, owned: Slice) -> int | None:
         """Number of rows that may be searched twice for a slice; None: any number."""
-        return (owned.end - owned.first) // REPEATED_FRACTION if self.may_give_up else None
+        return (owned.end - owned.first) // ROWS_PER_REPEATED_ROW if self.may_give_up else None
 
     def _follow(self, start: int, stop: int, spare: int | None = None) -> Followed:
         """The chain that begins at `start`, for starts before `stop`.
 
         It ends early if the next start needs more than `spare` rows besides those from `start` to `stop`.
         """
-        chains: list[MatchChain] = [NOTHING._replace(next_start=start)]
+        chains: list[MatchChain] = [EMPTY_CHAIN._replace(next_start=start)]
         most_rows = None if spare is None else stop - start + spare
         rows, reach = 0, self._reach(stop)
         while chains[-1].next_start < stop:
@@ -140,7 +141,7 @@ class SlicedSearch:
         if isinstance(speculated, MatchError):
             if not chained:
                 raise speculated
-            speculated = NOTHING
+            speculated = EMPTY_CHAIN
         spare, repeat = self._spare(owned), _FIRST_REPEAT
         while start < owned.end:
             if start < speculated.next_start and (not chained or speculated.tries(start)):
@@ -156,11 +157,6 @@ class SlicedSearch:
             start, repeat = followed.chain.next_start, 4 * repeat
 
 
-def is_chained(mode: MatchMode, skip: Skip) -> bool:
-    """Whether earlier matches decide which starts are tried."""
-    return mode is MatchMode.PREFERRED and skip.kind is not SkipKind.TO_NEXT_ROW
-
-
-def may_be_in_vain(task: Task, shared: SharedPart) -> bool:
+def may_be_wasted(task: Task, shared: SharedPart) -> bool:
     """Whether slices may cost more than they gain, because chains don't meet or matches are too long."""
     return is_chained(task.mode, task.skip) or shared.rows is None

@@ -24,8 +24,8 @@ def edge_records(edges: Sequence[SliceEdge]) -> Iterator[bytes]:
     for index, edge in enumerate(edges):
         for side, table in ((_HEAD, edge.head), (_TAIL, edge.tail)):
             for first in range(0, len(table), _ROWS_PER_RECORD):
-                about = {"place": index, "side": side, "first": first, "part": asdict(edge.part)}
-                yield _with_header(about, table.slice(first, _ROWS_PER_RECORD))
+                header = {"index": index, "side": side, "first": first, "part": asdict(edge.part)}
+                yield _with_header(header, table.slice(first, _ROWS_PER_RECORD))
 
 
 def edges_of(records: Iterable[bytes]) -> list[SliceEdge]:
@@ -33,11 +33,11 @@ def edges_of(records: Iterable[bytes]) -> list[SliceEdge]:
     pieces: dict[tuple[int, int], list[tuple[str, int, pa.Table]]] = {}
     parts: dict[tuple[int, int], KeyPart] = {}
     for record in records:
-        about, table = _without_header(record)
-        part = KeyPart(**about["part"])
-        key = (part.slice, about["place"])
+        header, table = _without_header(record)
+        part = KeyPart(**header["part"])
+        key = (part.slice, header["index"])
         parts[key] = part
-        pieces.setdefault(key, []).append((about["side"], about["first"], table))
+        pieces.setdefault(key, []).append((header["side"], header["first"], table))
     return [SliceEdge(parts[key], *(_side(pieces[key], side) for side in (_HEAD, _TAIL))) for key in sorted(parts)]
 
 
@@ -46,9 +46,9 @@ def _side(pieces: list[tuple[str, int, pa.Table]], side: str) -> pa.Table:
     return pa.concat_tables(tables) if tables else pieces[0][2].slice(0, 0)
 
 
-def _with_header(about: dict[str, object], table: pa.Table) -> bytes:
+def _with_header(header: dict[str, object], table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
-    table = table.replace_schema_metadata({"about": json.dumps(about)})
+    table = table.replace_schema_metadata({"header": json.dumps(header)})
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     return bytes(sink.getvalue())
@@ -57,7 +57,7 @@ def _with_header(about: dict[str, object], table: pa.Table) -> bytes:
 def _without_header(record: bytes) -> tuple[dict[str, Any], pa.Table]:
     with pa.ipc.open_stream(record) as reader:
         table = reader.read_all()
-    return json.loads(table.schema.metadata[b"about"]), table.replace_schema_metadata(None)
+    return json.loads(table.schema.metadata[b"header"]), table.replace_schema_metadata(None)
 
 
 def numbered_slots(plan: MatchPlan) -> list[str]:

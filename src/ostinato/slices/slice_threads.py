@@ -10,13 +10,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.calls.options import whole_number
-from ostinato.clause.matching.match_engine import Searched
+from ostinato.clause.matching.match_engine import SearchResult
 from ostinato.clause.plan.slicing import Slicing, slicing_of
 from ostinato.clause.task.clause_worker import Window, Worker
 from ostinato.kernels.stopping import call_threads
 from ostinato.rows.batches import Batch, OutputRows
 from ostinato.slices.cutting import Slice, View, cut, good_slices
-from ostinato.slices.in_process import SlicedSearch, may_be_in_vain
+from ostinato.slices.in_process import SlicedSearch, may_be_wasted
 
 Columns = dict[str, pa.Array]
 MOST_WORKERS = 1024
@@ -48,8 +48,8 @@ def run_in_slices(
     ordered = worker.order(batch)
     window = worker.window(batch.in_order(ordered), ordered._replace(rows=None))
 
-    def search(view: View) -> Searched:
-        return worker.search(window.part(view.first, view.end), view.spans)
+    def search(view: View) -> SearchResult:
+        return worker.search(window.slice(view.first, view.end), view.spans)
 
     sliced = SlicedSearch(
         worker.task,
@@ -69,7 +69,7 @@ def _slices(worker: Worker, slicing: Slicing, count: int, parallel: Parallel) ->
         return cut(count, slicing.shared.owned(parallel.slice_rows))
     before, after = slicing.margins
     shared = max(before, 1) + (slicing.shared.rows or 0) + after
-    return good_slices(count, parallel.workers, shared, may_be_in_vain=may_be_in_vain(worker.task, slicing.shared))
+    return good_slices(count, parallel.workers, shared, may_be_wasted=may_be_wasted(worker.task, slicing.shared))
 
 
 def _evaluated(

@@ -17,7 +17,9 @@ from ostinato.clause.task.clause_worker import Window, Worker
 from ostinato.errors import MatchError
 from ostinato.rows.batches import OutputRows, batch_of
 from ostinato.rows.matches import chosen
-from ostinato.slices.handover import NOWHERE, Handover, kind_of, last_breath, meeting_row, quiet_rows, within_reach
+from ostinato.slices.cutting import one_span
+from ostinato.slices.handover import NOWHERE, end_of_runs, meeting_row, quiet_rows, within_reach
+from ostinato.slices.handover_kind import Handover, kind_of
 from ostinato.slices.seams import KeyPart
 
 _FIRST_LOOK = 4096
@@ -72,12 +74,10 @@ class SliceWorker:
         takeover = self._takeover(window, int(key_at[1]), is_open=len(key_at) == 2)
         spans = self._spans(window, key_at, takeover)
         searched = worker.search(window, spans)
-        # Before a quiet row everything is decided, even where shifts, which only count rows, would wait.
+        # Before a quiet row all starts are decided. The engine for shifts only counts rows and would wait for more.
         hands_on = int(spans.stop[-1] if self.kind is Handover.QUIET else searched.next_start[-1])
         settled = np.zeros(len(table), np.bool_)
-        settled[int(spans.start[0]) : key_at[1]] = True
-        settled[key_at[1] : hands_on] = True
-        settled[hands_on:] = False
+        settled[int(spans.start[0]) : hands_on] = True
         is_front = searched.matches.start < key_at[1]
         in_front = np.arange(len(table)) < key_at[1]
         return SliceOutcome(
@@ -95,51 +95,50 @@ class SliceWorker:
             return Takeover(NOWHERE, rows)
         look = _FIRST_LOOK
         while True:
-            seen = min(self.before + look, last)
+            visible_rows = min(self.before + look, last)
             try:
-                row = self._row(window, seen, rows, closed=not is_open and seen == rows)
+                row = self._row(window, visible_rows, rows, closed=not is_open and visible_rows == rows)
             except MatchError:  # the true chain may never try this start
                 return Takeover(NOWHERE, rows)
-            reach = (
-                seen if row == NOWHERE else row if self.kind is Handover.QUIET else self._reach(window, row, seen, rows)
-            )
-            if reach < seen or seen == last:
+            reach = visible_rows
+            if row != NOWHERE:
+                reach = row if self.kind is Handover.QUIET else self._reach(window, row, visible_rows, rows)
+            if reach < visible_rows or visible_rows == last:
                 break
             look *= 4
         if row == NOWHERE:
             return Takeover(NOWHERE, rows)
         return Takeover(row, reach + 1 if reach < last else rows)
 
-    def _row(self, window: Window, seen: int, rows: int, *, closed: bool) -> int:
-        """The row of the handover, judged by the first `seen` rows."""
+    def _row(self, window: Window, visible_rows: int, rows: int, *, closed: bool) -> int:
+        """The row of the handover, judged by the first `visible_rows` rows."""
         if self.kind is Handover.ANY:
             return self.before
         if self.kind is Handover.QUIET:
-            return self._quiet(window, self.before, seen, rows)[0]
-        runs_end = self._reach(window, self.before, seen, rows)
-        if runs_end >= seen:
+            return self._quiet(window, self.before, visible_rows, rows)[0]
+        runs_end = self._reach(window, self.before, visible_rows, rows)
+        if runs_end >= visible_rows:
             return NOWHERE
-        part = window.part(0, min(seen + self.after, rows))
-        spans = _one_key(self.before, seen, seen, is_open=not closed)._replace(every_start=True)
+        part = window.slice(0, min(visible_rows + self.after, rows))
+        spans = one_span(self.before, visible_rows, visible_rows, is_open=not closed)._replace(every_start=True)
         tried = self.worker.search(part, spans)
         ahead = np.ones(int(tried.next_start[0]) - self.before, np.int64)
         ahead[tried.matches.start - self.before] = tried.ahead
         row = int(meeting_row(ahead, runs_end - self.before + 1))
         return NOWHERE if row == NOWHERE else row + self.before
 
-    def _reach(self, window: Window, row: int, seen: int, rows: int) -> int:
-        """The first row that no run from before `row` can consume; `seen` if there is none before that row."""
-        part = window.part(0, min(seen + self.after, rows))
+    def _reach(self, window: Window, row: int, visible_rows: int, rows: int) -> int:
+        """The first row that no run from before `row` can consume; `visible_rows` if all of them may be consumed."""
+        part = window.slice(0, min(visible_rows + self.after, rows))
         symbols = self.worker.symbols(part)
-        runs_end = last_breath(
-            self._automaton.choice_at, self._automaton.choices, symbols.allowed, symbols.of_row, row, seen
-        )
+        choice_at, choices = self._automaton.choice_at, self._automaton.choices
+        runs_end = end_of_runs(choice_at, choices, symbols.allowed, symbols.of_row, row, visible_rows)
         return within_reach(self.worker.task, self.worker.time_us(part), row, int(runs_end))
 
-    def _quiet(self, window: Window, row: int, seen: int, rows: int) -> tuple[int, int]:
-        symbols = self.worker.symbols(window.part(0, min(seen + self.after, rows)))
-        automaton = self._automaton
-        first, last = quiet_rows(automaton.choice_at, automaton.choices, symbols.allowed, symbols.of_row, row, seen)
+    def _quiet(self, window: Window, row: int, visible_rows: int, rows: int) -> tuple[int, int]:
+        symbols = self.worker.symbols(window.slice(0, min(visible_rows + self.after, rows)))
+        choice_at, choices = self._automaton.choice_at, self._automaton.choices
+        first, last = quiet_rows(choice_at, choices, symbols.allowed, symbols.of_row, row, visible_rows)
         return int(first), int(last)
 
     # --- the search ---
@@ -187,9 +186,3 @@ class SliceWorker:
         if head_end >= tail_first:
             return SliceEdge(part, rows, rows.slice(0, 0))
         return SliceEdge(part, rows.slice(0, head_end), rows.slice(tail_first))
-
-
-def _one_key(start: int, stop: int, end: int, *, is_open: bool) -> Spans:
-    return Spans(
-        np.array([start]), np.array([stop]), np.array([end]), np.array([is_open], np.uint8), np.zeros(1, np.int64)
-    )

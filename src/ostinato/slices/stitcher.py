@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from ostinato.clause.matching.spans import Spans
 from ostinato.clause.plan.slicing import slicing_of
 from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.clause.task.clause_worker import Worker
@@ -16,6 +15,7 @@ from ostinato.errors import MatchError
 from ostinato.expressions.values.value_order import group_numbers
 from ostinato.rows.batches import OutputRows, batch_of, one_array
 from ostinato.rows.ordering import Ordered
+from ostinato.slices.cutting import one_span
 from ostinato.slices.seams import RowsOfPart, SeamRegion, regions
 from ostinato.slices.slice_worker import SliceEdge
 
@@ -46,11 +46,11 @@ class Stitcher:
 
     def _check_order(self, edges: Sequence[SliceEdge]) -> None:
         """Raises if the rows of consecutive slices overlap: they would be matched in a wrong order."""
-        ends = [rows for edge in edges for rows in (_first(edge), _last(edge))]
-        ordered = (
-            None if not ends else self.worker.order(batch_of(pa.concat_tables(ends), self.conditions), sorts_keys=True)
-        )
-        if ordered is not None and ordered.rows is not None and (np.diff(ordered.rows) < 0).any():
+        if not edges:
+            return
+        ends = pa.concat_tables([rows for edge in edges for rows in (_first(edge), _last(edge))])
+        ordered = self.worker.order(batch_of(ends, self.conditions), sorts_keys=True)
+        if ordered.rows is not None and (np.diff(ordered.rows) < 0).any():
             raise MatchError("SLICES_OUT_OF_ORDER", "rows of neighbouring slices overlap in their order")
 
     def _by_key(self, edges: Sequence[SliceEdge]) -> Iterator[list[SliceEdge]]:
@@ -81,19 +81,11 @@ class Stitcher:
         table = pa.concat_tables([_rows(edges[piece.part], piece) for piece in region.pieces])
         batch = batch_of(table, self.conditions)
         window = self.worker.window(batch, Ordered(None, np.array([0, len(table)], np.int64)))
-        # No match leaves the region. Shifts only count rows and would wait for more. The search must know that the key
-        # goes on, because of `$`.
+        # No match leaves the region. The engine for shifts only counts rows and would wait for more. The other search
+        # must know that the key goes on, because of `$`.
         is_open = region.is_open and self.worker.plan.sequence is None
-        searched = self.worker.search(
-            window,
-            Spans(
-                np.array([region.start]),
-                np.array([region.stop]),
-                np.array([region.end]),
-                np.array([is_open], np.uint8),
-                np.array([number]),
-            ),
-        )
+        spans = one_span(region.start, region.stop, region.end, is_open=is_open, number=number)
+        searched = self.worker.search(window, spans)
         assert searched.next_start[0] >= region.stop, "a seam ended before its runs did"
         settled = np.zeros(len(table), np.bool_)
         settled[region.start : region.stop] = True

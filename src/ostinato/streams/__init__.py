@@ -1,1 +1,1 @@
-"""What every stream needs and Spark has no part in: intake by watermark, buckets, state as bytes."""
+"""Shared by all streams, without Spark: intake by watermark, buckets, state as bytes."""

@@ -1,8 +1,8 @@
-"""What a bucket of keys remembers between two steps of a stream <-> bytes. No matching here.
+"""State of a bucket of keys between two steps of a stream <-> bytes. No matching here.
 
-The bytes are Arrow IPC streams, each sealed (`stored_state.py`). The header has one row per remembered key, and in its
-metadata the query it belongs to, and up to when rows are known. Rows lie in segments: those that open matches may need,
-key after key in the order of the header, and those that wait for the watermark.
+The bytes are Arrow IPC streams, each sealed (`stored_state.py`). The header has one row per remembered key. Its
+metadata has the fingerprint of the query, and the time up to which rows are known. Rows lie in segments: those that
+open matches may need, key after key in the order of the header, and those that wait for the watermark.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class BucketState:
-    """A value: equal bytes, equal state. An unchanged segment stays the same object from one state to the next."""
+    """A value: equal bytes are equal states. An unchanged segment stays the same object from one state to the next."""
 
     header: bytes = b""
     open_rows: tuple[bytes, ...] = ()
@@ -58,76 +58,81 @@ class BucketState:
 
 
 EMPTY = BucketState()
-"""A bucket that has seen nothing."""
+"""A bucket without any row so far."""
 
 
-class Keys(NamedTuple):
-    """The remembered keys, one entry each. Places are counted from the key's first row at hand."""
+class RememberedKeys(NamedTuple):
+    """The remembered keys, one entry each. Rows are counted from the key's first row in the state."""
 
     rows: Rows
-    """How many rows are at hand: at least one, by which the key is known."""
+    """The number of rows in the state: at least one, by which the key is known."""
     start: Rows
-    """The row that is tried next as the start of a match."""
+    """The next row to try as the start of a match."""
     number: Rows
-    """How many matches were numbered."""
-    given: Rows
-    """INCREMENTAL MATCHES: those that end before this row were given."""
-    covered: Rows
-    """WITH UNMATCHED ROWS: rows before this one are in matches that were given, or were shown."""
+    """The number of the last match."""
+    reported_until: Rows
+    """INCREMENTAL MATCHES: those that end before this row have been reported."""
+    covered_until: Rows
+    """WITH UNMATCHED ROWS: rows before this one have been shown, in matches or as unmatched."""
 
     @staticmethod
-    def new(count: int) -> Keys:
-        """Keys of which nothing is at hand yet."""
-        return Keys(*(np.zeros(count, np.int64) for _ in Keys._fields))
+    def new(count: int) -> RememberedKeys:
+        """Keys without rows in the state."""
+        return RememberedKeys(*(np.zeros(count, np.int64) for _ in RememberedKeys._fields))
 
     @property
     def first(self) -> Rows:
-        """The place of each key's first row among all rows at hand."""
+        """The index of each key's first row among all rows of the state."""
         return np.cumsum(self.rows) - self.rows
 
-    def taken(self, which: Rows | NDArray[np.bool_]) -> Keys:
-        return Keys(*(column[which] for column in self))
+    def select(self, chosen: Rows | NDArray[np.bool_]) -> RememberedKeys:
+        """The keys at these indexes, or those that the mask names."""
+        return RememberedKeys(*(column[chosen] for column in self))
 
-    def followed_by(self, more: Keys) -> Keys:
-        return Keys(*(np.concatenate(pair) for pair in zip(self, more, strict=True)))
+    def followed_by(self, more: RememberedKeys) -> RememberedKeys:
+        return RememberedKeys(*(np.concatenate(pair) for pair in zip(self, more, strict=True)))
+
+
+STORED_COLUMNS = ("rows", "start", "number", "given", "covered")
+"""The header's columns: the fields of `RememberedKeys` under the names that the state format has for them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A state as it is worked with; None where there are no rows."""
+class OpenBucket:
+    """A state that has been read; None where there are no rows."""
 
-    keys: Keys
+    keys: RememberedKeys
     known_until: int
-    """Rows that come are later than this, or late."""
+    """Later rows have later times than this, or are late."""
     open_rows: pa.RecordBatch | None
     waiting: pa.RecordBatch | None
 
 
-def open_state(state: BucketState, query: str) -> Opened:
-    """Raises where the state is not one of this query, or in a form that this version doesn't know."""
+def open_state(state: BucketState, query: str) -> OpenBucket:
+    """Reads a state. Raises STATE_OF_OTHER_QUERY if it isn't one of this query, STATE_FORMAT if it can't be read."""
     header, known_until = read_header(state, query)
     if header is None:
-        return Opened(Keys.new(0), known_until, None, None)
+        return OpenBucket(RememberedKeys.new(0), known_until, None, None)
     open_rows = read_rows(state.open_rows, Section.OPEN_ROWS)
     keys = _keys(header, 0 if open_rows is None else open_rows.num_rows)
-    return Opened(keys, known_until, open_rows, read_rows(state.waiting, Section.WAITING_ROWS))
+    return OpenBucket(keys, known_until, open_rows, read_rows(state.waiting, Section.WAITING_ROWS))
 
 
-def _keys(header: pa.RecordBatch, open_rows: int) -> Keys:
+def _keys(header: pa.RecordBatch, open_rows: int) -> RememberedKeys:
     names = header.schema.names
-    check("rows" in names and set(names) <= set(Keys._fields), _HEADER, "it has other columns")
+    check("rows" in names and set(names) <= set(STORED_COLUMNS), _HEADER, "it has other columns")
     check(len(set(names)) == len(names), _HEADER, "it has a column twice")
     columns = {name: whole_numbers(header.column(name), _HEADER) for name in names}
     zeros = np.zeros(header.num_rows, np.int64)
-    keys = Keys(*(columns.get(name, zeros) for name in Keys._fields))
+    keys = RememberedKeys(*(columns.get(name, zeros) for name in STORED_COLUMNS))
     check_ranges(
         _HEADER,
         {
             "rows": (keys.rows, 1, open_rows),
             "start": (keys.start, 0, keys.rows),
             "number": (keys.number, 0, LARGEST),
-            "given": (keys.given, 0, keys.rows),
-            "covered": (keys.covered, 0, keys.rows),
+            "given": (keys.reported_until, 0, keys.rows),
+            "covered": (keys.covered_until, 0, keys.rows),
         },
     )
     check(int(keys.rows.sum()) == open_rows, _HEADER, "it counts other rows than there are")
@@ -135,7 +140,7 @@ def _keys(header: pa.RecordBatch, open_rows: int) -> Keys:
 
 
 def read_header(state: BucketState, query: str) -> tuple[pa.RecordBatch | None, int]:
-    """The header as it was written, and up to when rows were known; raises as `open_state` does."""
+    """The header as it was written, and the time up to which rows were known; raises as `open_state` does."""
     if not state.header:
         check(not state.open_rows and not state.waiting, _HEADER, "there is none, and there are rows")
         return None, NO_TIME
@@ -150,9 +155,9 @@ def read_header(state: BucketState, query: str) -> tuple[pa.RecordBatch | None, 
 
 def read_rows(segments: tuple[bytes, ...], section: RowsSection) -> pa.RecordBatch | None:
     """The rows of all segments; None where there are none."""
-    what = _ROWS[section]
-    batches = [read_batch(unseal(segment, section, what), what) for segment in segments]
-    check(all(batch.schema == batches[0].schema for batch in batches), what, "it has other columns than the others")
+    subject = _ROWS[section]
+    batches = [read_batch(unseal(segment, section, subject), subject) for segment in segments]
+    check(all(batch.schema == batches[0].schema for batch in batches), subject, "it has other columns than the others")
     return joined(batches)
 
 
@@ -161,49 +166,49 @@ def segments_of(batch: pa.RecordBatch | None, section: RowsSection) -> tuple[byt
     return (seal(to_bytes(batch), section),) if batch is not None and batch.num_rows else ()
 
 
-def check_kept_rows(kept: pa.RecordBatch, arriving: pa.Schema, *numbers: str) -> None:
-    """Raises where open rows have other columns than those that arrive and, behind them, these numbers. Rows to come
-    are numbered from 0 on, those that are kept below."""
-    what = _ROWS[Section.OPEN_ROWS]
+def check_kept_rows(open_rows: pa.RecordBatch, arriving: pa.Schema, *numbers: str) -> None:
+    """Raises STATE_FORMAT unless open rows have the columns of arriving rows and, behind them, these numbers. Numbers
+    of open rows are negative; arriving rows are numbered from 0 on."""
+    subject = _ROWS[Section.OPEN_ROWS]
     columns = {field.name: field.type for field in arriving} | dict.fromkeys(numbers, pa.int64())
-    check_columns_are(kept, columns, what)
+    check_columns_are(open_rows, columns, subject)
     for name in numbers:
-        check_ranges(what, {name: (whole_numbers(kept.column(name), what), -LARGEST, -1)})
+        check_ranges(subject, {name: (whole_numbers(open_rows.column(name), subject), -LARGEST, -1)})
 
 
-def check_columns(opened: Opened, arrived: pa.RecordBatch | None) -> None:
-    """Raises where rows of the state can't stand beside those that arrive."""
-    for kept in (opened.open_rows, opened.waiting):
-        if kept is not None and arrived is not None and kept.schema != arrived.schema:
+def check_columns(opened: OpenBucket, arrived: pa.RecordBatch | None) -> None:
+    """Raises STATE_OF_OTHER_QUERY if rows of the state have other columns than those that arrive."""
+    for stored in (opened.open_rows, opened.waiting):
+        if stored is not None and arrived is not None and stored.schema != arrived.schema:
             raise other_query("the columns of its input, or their types, have changed")
 
 
-def other_query(what: str) -> MatchError:
-    """The error where a checkpoint belongs to something else."""
+def other_query(difference: str) -> MatchError:
+    """The error for a checkpoint of another query."""
     return MatchError(
         "STATE_OF_OTHER_QUERY",
-        f"the state of this stream was written by another query: {what}",
-        hint="start the changed query with a new checkpoint; ost.finish gives what the old one left open",
+        f"the state of this stream was written by another query: {difference}",
+        hint="start the changed query with a new checkpoint; ost.finish returns the open matches of the old one",
     )
 
 
-def header_bytes(keys: Keys, known_until: int, query: str) -> bytes:
+def header_bytes(keys: RememberedKeys, known_until: int, query: str) -> bytes:
     """The header; columns that are zero throughout are left out."""
     columns = {
         name: pa.array(values.astype(np.int64 if name == "number" else np.int32))
-        for name, values in zip(Keys._fields, keys, strict=True)
+        for name, values in zip(STORED_COLUMNS, keys, strict=True)
         if name == "rows" or values.any()
     }
     return stamped(pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns)), known_until, query)
 
 
 def stamped(header: pa.RecordBatch, known_until: int, query: str) -> bytes:
-    """A header with what `read_header` asks of it."""
+    """A header with the metadata that `read_header` needs."""
     metadata = {QUERY: query, _KNOWN_UNTIL: str(known_until)}
     return seal(to_bytes(header.replace_schema_metadata(metadata)), Section.BUCKET)
 
 
 def check_query(metadata: Mapping[bytes, bytes], query: str, *, changed: str) -> None:
-    """Raises where a state belongs to another query, in which something has changed."""
+    """Raises STATE_OF_OTHER_QUERY if the state has another fingerprint; `changed` lists the possible differences."""
     if metadata.get(QUERY, b"") != query.encode():
         raise other_query(f"{changed} have changed")

@@ -1,4 +1,4 @@
-"""What waits and what arrives -> late rows, rows to match now, rows that go on waiting. Keys don't matter here."""
+"""Waiting rows + arriving rows + watermark -> late rows, rows to match now, rows that go on waiting. No keys here."""
 
 from __future__ import annotations
 
@@ -11,19 +11,27 @@ from numpy.typing import NDArray
 
 from ostinato.kernels.constants import NO_TIME
 from ostinato.rows.times import microseconds_of
-from ostinato.streams.bucket_state import BucketState, Keys, Opened, check_columns, read_header, read_rows, segments_of
+from ostinato.streams.bucket_state import (
+    BucketState,
+    OpenBucket,
+    RememberedKeys,
+    check_columns,
+    read_header,
+    read_rows,
+    segments_of,
+)
 from ostinato.streams.record_batches import as_batch, joined, split
 from ostinato.streams.stored_state import Section, check
 
 Times = NDArray[np.int64]
 _LATEST = np.iinfo(np.int64).max
 MOST_SEGMENTS = 16
-"""Waiting rows in more segments than this are put into one: reading many small ones costs more."""
+"""Waiting rows in more segments than this are joined into one: reading many small segments costs more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """None where there are no rows."""
+    """The rows of one step; None where there are no rows."""
 
     arrived: int
     late: pa.RecordBatch | None
@@ -31,9 +39,9 @@ class Intake:
     waiting: tuple[bytes, ...]
     waiting_rows: int
     waiting_from: int | None
-    """The earliest time among them."""
+    """The earliest time of the waiting rows."""
     known_until: int
-    """Rows that come are later than this, or late."""
+    """Later rows have later times than this, or are late."""
     latest: int
     """The latest time among the released rows, or NO_TIME."""
 
@@ -42,13 +50,13 @@ class Intake:
         return 0 if self.late is None else self.late.num_rows
 
     def decided_us(self, *, finished: bool) -> int:
-        """When what comes of the released rows could be known: later than the watermark, at the end than all rows."""
+        """Decision time of the released rows: after the watermark, and at the end of input after the last row."""
         until = self.known_until + 1
         return max(until, self.latest + 1) if finished else until
 
 
-class TakenIn(NamedTuple):
-    """A bucket's header as it was written (None: there was none), up to when rows were known, and what arrived."""
+class BucketIntake(NamedTuple):
+    """A bucket's header as written (None: there was none), the time up to which rows were known, and the intake."""
 
     header: pa.RecordBatch | None
     known_until: int
@@ -57,7 +65,7 @@ class TakenIn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Decides by its time what becomes of a row."""
+    """Decides by the time of a row whether it is late, released or goes on waiting."""
 
     time_column: str
     eager: bool = False
@@ -73,16 +81,16 @@ class Gate:
 
     def open_bucket(
         self, state: BucketState, query: str, arrived: pa.Table | None, watermark_us: int, *, finished: bool
-    ) -> TakenIn:
-        """For buckets with a header of their own, in which there are no keys; raises as `read_header` does."""
+    ) -> BucketIntake:
+        """For buckets with a header of their own, without keys; raises as `read_header` does."""
         header, known_until = read_header(state, query)
-        opened = Opened(Keys.new(0), known_until, None, read_rows(state.waiting, Section.WAITING_ROWS))
-        return TakenIn(header, known_until, self.take_in(state, opened, arrived, watermark_us, finished=finished))
+        opened = OpenBucket(RememberedKeys.new(0), known_until, None, read_rows(state.waiting, Section.WAITING_ROWS))
+        return BucketIntake(header, known_until, self.take_in(state, opened, arrived, watermark_us, finished=finished))
 
     def take_in(
-        self, state: BucketState, before: Opened, arrived: pa.Table | None, watermark_us: int, *, finished: bool
+        self, state: BucketState, before: OpenBucket, arrived: pa.Table | None, watermark_us: int, *, finished: bool
     ) -> Intake:
-        """A row without a time is late: nobody knows where it belongs."""
+        """Sorts the rows of one step. A row without a time is late, because its position is unknown."""
         rows = None if arrived is None else as_batch(arrived)
         check_columns(before, rows)
         times = self.times(rows)
@@ -112,8 +120,8 @@ class Gate:
             latest=int(released_times.max(initial=NO_TIME)),
         )
 
-    def _known_until(self, before: Opened, fresh: Times, watermark_us: int) -> int:
+    def _known_until(self, before: OpenBucket, fresh: Times, watermark_us: int) -> int:
         if not self.eager:
             return max(before.known_until, watermark_us)
-        # Rows come in the order of their times over the whole stream, but several may have the same.
+        # Rows arrive in the order of their times, but several may have the same time.
         return max(before.known_until, watermark_us - 1, int(fresh.max(initial=NO_TIME + 1)) - 1)

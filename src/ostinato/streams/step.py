@@ -1,4 +1,4 @@
-"""One step of a stream: what every streaming core takes and gives. No matching and no Spark here."""
+"""One step of a stream: the arguments and results of every streaming core. No matching and no Spark here."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Results_co = TypeVar("Results_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many rows and matches a step met, and how much is open after it."""
+    """The rows and matches of a step, and the open runs and buffered rows after it."""
 
     rows: int = 0
     late_rows: int = 0
     matches: int = 0
     open_runs: int = 0
-    """Keys, sequences or partial matches that rows to come decide."""
+    """Keys, sequences or partial matches that later rows decide."""
     buffered_rows: int = 0
 
 
@@ -34,26 +34,26 @@ class Step(Generic[Results_co]):
     results: Results_co
     state: BucketState
     wake_at_us: int | None
-    """The watermark at which something happens even if no row comes; None: nothing does."""
+    """The watermark at which the state changes even if no row comes; None if it won't."""
     counts: Counts
 
 
 class StreamCore(Protocol[Results_co]):
-    """A query over buckets of keys. It holds nothing between two steps: the state is all that it remembers."""
+    """A query over buckets of keys. It holds nothing between two steps; everything it remembers is in the state."""
 
     def advance(
         self, state: BucketState, arrived: pa.Table | None, watermark_us: int, *, finished: bool = False
     ) -> Step[Results_co]:
-        """One step. `arrived` holds the shipped columns by name, rows in any order; None: no rows.
+        """One step. `arrived` has the shipped columns by name, and rows in any order; None: no rows.
 
-        Rows up to the watermark are decided. `finished`: no rows will follow, whatever the watermark says.
+        Rows up to the watermark are decided. `finished`: no rows will follow, so all rows are decided.
         """
 
 
 def fingerprint_of(values: object, plain: Callable[[Any], Any] | None = None) -> str:
-    """Differs where the values do. A state belongs to the query whose fingerprint it has.
+    """Different values have different fingerprints. A state belongs to the query whose fingerprint it has.
 
-    The values are those that JSON knows; `plain` turns others into such.
+    The values are those that JSON knows; `plain` converts others.
 
     >>> fingerprint_of(["A B+", {"ansi": True}]) == fingerprint_of(["A B*", {"ansi": True}])
     False

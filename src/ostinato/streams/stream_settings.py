@@ -1,4 +1,4 @@
-"""What a caller may set for a stream, and what is refused before it starts."""
+"""Options of a stream, checked before it starts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Late = Literal["drop", "show"]
 
 
 DEFAULT_BUCKETS = 64
-"""A constant, not a multiple of the session's partitions: state must be found again after a restart elsewhere."""
+"""A constant, not a multiple of the session's partitions: a restart elsewhere must find the same buckets."""
 
 
 MOST_BUCKETS = 2**31 - 1
@@ -24,16 +24,17 @@ LATE_COLUMN = "late"
 
 @dataclass(frozen=True, slots=True)
 class StreamSettings:
-    """Options of `ost.sql` and `ost.match_recognize` that only a stream knows."""
+    """Options of `ost.sql` and `ost.match_recognize` for streams only."""
 
     late: Late = "drop"
-    """What becomes of rows that come behind the watermark; they are counted in any case."""
+    """Whether late rows (behind the watermark) are dropped or shown; they are counted in any case."""
     eager: bool = False
-    """The stream is ordered by construction: rows are matched as they come, without waiting for the watermark."""
+    """Whether rows are matched as they arrive, without waiting for the watermark. The stream must be in order; rows of
+    one time that arrive in different steps are matched in the order of arrival."""
     buckets: int = DEFAULT_BUCKETS
-    """Into how many groups the keys are hashed; fixed for the life of a checkpoint."""
+    """The number of groups into which keys are hashed; fixed for the life of a checkpoint."""
     decision_time: str | None = None
-    """The name of an output column to add: when a row could be known, for operators that follow."""
+    """The name of an output column to add, with the decision time of the row, for operators that follow."""
 
     def __post_init__(self) -> None:
         one_of("late", self.late, get_args(Late))

@@ -39,7 +39,7 @@ class KeptEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedSummary:
+class AnsweredQuery:
     """The query, as pictures and tables show it."""
 
     expression: str
@@ -68,7 +68,7 @@ class SummaryAnswer:
     """The time of the last event; None if there was none."""
     key: Mapping[str, Any]
     """The values of the key columns; empty without key columns."""
-    asked: AskedSummary = field(repr=False)
+    asked: AnsweredQuery = field(repr=False)
 
     def table(self) -> pa.Table:
         """The kept events, one row each. Raises NUMBER_TOO_LARGE if `numbers` can't hold a contribution."""
@@ -100,7 +100,7 @@ class SummaryAnswer:
             title=self.asked.expression + (f"   ({shown})" if shown else ""),
             headline=f"{value}{_shortened(self.count)} matches among {len(self.kept):,} of {self.seen:,} events",
             types=[event.type for event in self.kept],
-            places=positions,
+            positions=positions,
             labels=[str(event.time) for event in self.kept],
             contributions=[event.contribution for event in self.kept],
             now=now,
@@ -148,4 +148,4 @@ def _shortened(number: int | float | Decimal | None) -> str:
     return f"{number:,.6g}"
 
 
-__all__ = ["AskedSummary", "KeptEvent", "SummaryAnswer", "number_column"]
+__all__ = ["AnsweredQuery", "KeptEvent", "SummaryAnswer", "number_column"]

@@ -19,7 +19,7 @@ class BoundRequest:
 
     `latency_bound`: compute time per event and query. `memory_bound`: bytes of partial matches in a task.
     `selection_ratio`: the fraction of partial matches that is kept, whatever they cost. `batch_budget`: compute time of
-    a task's batch, or of a bucket's part of a micro-batch. `weights`: the worth of a match of each query. `clock`: a
+    a task's batch, or of a bucket's part of a micro-batch. `weights`: the weight of a match of each query. `clock`: a
     virtual one makes runs repeatable; None: the real one.
     """
 
@@ -86,16 +86,16 @@ class BoundRequest:
 
     @staticmethod
     def from_values(values: Mapping[str, Any]) -> BoundRequest:
-        """Raises STATE_FORMAT for the options of earlier versions, unless they had the values that are left."""
-        given = {name: value for name, value in values.items() if (name, value) not in _GONE}
-        unknown = given.keys() - BoundRequest.__slots__
+        """Raises STATE_FORMAT for options of earlier versions, unless they had the values of `_REMOVED_OPTIONS`."""
+        options = {name: value for name, value in values.items() if (name, value) not in _REMOVED_OPTIONS}
+        unknown = options.keys() - BoundRequest.__slots__
         check(not unknown, "the definition of this stream", f"it has {', '.join(sorted(unknown))}")
-        clock = given["clock"]
-        return BoundRequest(**{**given, "clock": None if clock is None else VirtualClock(**clock)})
+        clock = options["clock"]
+        return BoundRequest(**{**options, "clock": None if clock is None else VirtualClock(**clock)})
 
 
-_GONE = (("shedding", "sharp"), ("state", "view"))
-"""Options that a workload had before 0.1.0, with the values that are left."""
+_REMOVED_OPTIONS = (("shedding", "sharp"), ("state", "view"))
+"""Options that a workload had before 0.1.0, with the only values that are still supported."""
 
 
 def _clock_values(clock: Clock | None) -> dict[str, int] | None:

@@ -15,8 +15,8 @@ def read(text: str) -> Statement:
 
 
 def inputs(text: str) -> list[str]:
-    found = read(text)
-    return [found.text[clause.input.start : clause.input.end] for clause in found.clauses]
+    statement = read(text)
+    return [statement.text[clause.input.start : clause.input.end] for clause in statement.clauses]
 
 
 def tables(text: str) -> list[str]:
@@ -66,11 +66,11 @@ def test_a_clause_behind_a_clause_is_one_clause() -> None:
 
 
 def test_spans_cover_input_body_and_parentheses() -> None:
-    found = read("SELECT x FROM t /* of */ MATCH_RECOGNIZE ( PATTERN (A) -- end )\n ) AS m WHERE x > 1")
-    (clause,) = found.clauses
-    assert found.text[clause.body.start : clause.body.end] == " PATTERN (A) -- end )\n "
-    assert found.text[: clause.span.start] == "SELECT x FROM "
-    assert found.text[clause.span.end :] == " AS m WHERE x > 1"
+    statement = read("SELECT x FROM t /* of */ MATCH_RECOGNIZE ( PATTERN (A) -- end )\n ) AS m WHERE x > 1")
+    (clause,) = statement.clauses
+    assert statement.text[clause.body.start : clause.body.end] == " PATTERN (A) -- end )\n "
+    assert statement.text[: clause.span.start] == "SELECT x FROM "
+    assert statement.text[clause.span.end :] == " AS m WHERE x > 1"
 
 
 @pytest.mark.parametrize(

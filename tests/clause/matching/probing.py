@@ -11,15 +11,15 @@ import pyarrow as pa
 from ostinato.clause.language.clause_binding import bind
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.language.pattern_parser import parse_row_pattern
-from ostinato.clause.matching.growths import Prepared, ProbeMatches, ProbeMode, Probes, find, matches_at
+from ostinato.clause.matching.growths import PreparedRows, ProbeMatches, ProbeMode, Probes, find, matches_at
 from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.query.pattern import variables
 from ostinato.clause.task.clause_worker import Window, Worker
 from ostinato.expressions.types import Settings
-from ostinato.local import local_clause as local
+from ostinato.local.local_clause import LocalPlan
 from ostinato.reference.preferment import Path, Search, in_preferment_order
-from ostinato.rows.batches import Batch, one_array
+from ostinato.rows.arrow_tables import columns_of
 
 DEFINE = {"A": "", "B": "B AS kind <> 'a'", "C": "C AS kind = 'c'", "R": "R AS kind >= FIRST(kind)"}
 """A takes every row, R reads the run: its row is no smaller than the first of the match."""
@@ -38,7 +38,7 @@ class Probe:
     is_open: bool = True
 
 
-def prepared_letters(pattern: str, text: str, bound: str = "") -> Prepared:
+def prepared_letters(pattern: str, text: str, bound: str = "") -> PreparedRows:
     """The pattern over rows of these kinds, in one key; an `n` counts them."""
     defined = ", ".join(DEFINE[name] for name in variables(parse_row_pattern(pattern)) if DEFINE[name])
     clause = f"ORDER BY n MEASURES array_agg(classifier()) AS l PATTERN ({pattern}) {bound}"
@@ -50,13 +50,9 @@ def prepared_letters(pattern: str, text: str, bound: str = "") -> Prepared:
 def worker_and_window(clause: str, table: pa.Table) -> tuple[Worker, Window]:
     """A worker for the clause, and all rows of the table in its order."""
     plan = make_plan(bind(parse_clause(clause), table.column_names, case_sensitive=False))
-    ready = local.LocalPlan(plan, table.schema, Settings(), Limits())
+    ready = LocalPlan(plan, table.schema, Settings(), Limits())
     worker = Worker(ready.typed)
-    arrays = {name: one_array(table.column(name)) for name in table.column_names}
-    leaf = local._column_values(arrays)
-    inputs = {name: part.evaluate(leaf, table.num_rows) for name, part in ready.inputs.items()}
-    masks = [condition.mask(leaf, table.num_rows) for condition in ready.row_conditions]
-    batch = Batch(table.num_rows, {**arrays, **inputs}, masks)
+    batch = ready.batch(columns_of(table), table.num_rows)
     return worker, worker.window(batch, worker.order(batch))
 
 
@@ -82,21 +78,21 @@ class Shown:
     open_starts: list[int]
 
 
-def probe_all(prepared: Prepared, probes: Sequence[Probe], mode: ProbeMode) -> list[Shown]:
+def probe_all(prepared: PreparedRows, probes: Sequence[Probe], mode: ProbeMode) -> list[Shown]:
     """What each probe gives."""
-    found = find(prepared, probes_of(probes, int(prepared.key_at[-1])), mode)
+    probe_matches = find(prepared, probes_of(probes, int(prepared.key_at[-1])), mode)
     shown = [Shown([], []) for _ in probes]
-    for probe, match in zip(found.probe.tolist(), _by_rank(prepared, found), strict=True):
+    for probe, match in zip(probe_matches.probe.tolist(), _by_rank(prepared, probe_matches), strict=True):
         shown[probe].matches.append(match)
-    for probe, start in zip(found.open_probe.tolist(), found.open_start.tolist(), strict=True):
+    for probe, start in zip(probe_matches.open_probe.tolist(), probe_matches.open_start.tolist(), strict=True):
         shown[probe].open_starts.append(start)
     return shown
 
 
-def _by_rank(prepared: Prepared, found: ProbeMatches) -> Iterator[Match]:
+def _by_rank(prepared: PreparedRows, probe_matches: ProbeMatches) -> Iterator[Match]:
     """Probes and starts stay where they are: only the matches of one start change places."""
-    order = np.lexsort((found.rank, found.start, found.probe))
-    matches = matches_at(prepared, found, order)
+    order = np.lexsort((probe_matches.rank, probe_matches.start, probe_matches.probe))
+    matches = matches_at(prepared, probe_matches, order)
     names = np.array(prepared.task.variables)[matches.label]
     for start, at, length in zip(
         matches.start.tolist(), matches.path_at.tolist(), matches.length.tolist(), strict=True

@@ -1,4 +1,4 @@
-"""Probes into parts of the rows: what each gives, whatever the others ask; which starts stay open; quiet rows."""
+"""Probes into ranges of rows: the matches of each probe by itself, the starts that stay open, and quiet rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.laws.strategies import patterns
 
 from ostinato.clause.matching import growths
 from ostinato.clause.matching.growths import ProbeMode, find, quiet_before
-from ostinato.clause.matching.match_engine import OverRun
+from ostinato.clause.matching.match_engine import RunConditions
 from ostinato.clause.matching.search import no_check, no_update, search_in_python
 from ostinato.errors import MatchError
 from ostinato.kernels.kernel_cache import interpreted
@@ -33,24 +33,24 @@ def letters_and_probes(draw: Any) -> tuple[str, str, list[Probe]]:
     return pattern, text, probes
 
 
-# --- what a probe gives ---
+# --- the matches of a probe ---
 
 
 @pytest.mark.kernel
-@given(asked=letters_and_probes(), max_length=st.sampled_from([None, None, 1, 3]))
-def test_a_probe_gives_what_its_rows_alone_would(asked: tuple[str, str, list[Probe]], max_length: int | None) -> None:
-    pattern, text, probes = asked
+@given(example=letters_and_probes(), max_length=st.sampled_from([None, None, 1, 3]))
+def test_a_probe_gives_what_its_rows_alone_would(example: tuple[str, str, list[Probe]], max_length: int | None) -> None:
+    pattern, text, probes = example
     prepared = prepared_letters(pattern, text, f"MAXLENGTH {max_length}" if max_length else "")
     for mode in set(ProbeMode) - {ProbeMode.CHAINED}:
         shown = probe_all(prepared, probes, mode)
-        for probe, found in zip(probes, shown, strict=True):
-            assert found.matches == expected(pattern, text, probe, mode, max_length), (mode, probe)
+        for probe, result in zip(probes, shown, strict=True):
+            assert result.matches == expected(pattern, text, probe, mode, max_length), (mode, probe)
 
 
 @pytest.mark.kernel
-@given(asked=letters_and_probes())
-def test_a_chain_of_the_standards_matches(asked: tuple[str, str, list[Probe]]) -> None:
-    pattern, text, probes = asked
+@given(example=letters_and_probes())
+def test_a_chain_of_the_standards_matches(example: tuple[str, str, list[Probe]]) -> None:
+    pattern, text, probes = example
     probes = [replace(probe, is_open=False) for probe in probes]
     shown = probe_all(prepared_letters(pattern, text), probes, ProbeMode.CHAINED)
     assert [probe.matches for probe in shown] == [expected(pattern, text, probe, ProbeMode.CHAINED) for probe in probes]
@@ -58,28 +58,28 @@ def test_a_chain_of_the_standards_matches(asked: tuple[str, str, list[Probe]]) -
 
 
 @pytest.mark.kernel
-@given(asked=letters_and_probes())
-def test_the_search_in_python(asked: tuple[str, str, list[Probe]]) -> None:
-    pattern, text, probes = asked
+@given(example=letters_and_probes())
+def test_the_search_in_python(example: tuple[str, str, list[Probe]]) -> None:
+    pattern, text, probes = example
     assume("R" not in pattern)
     prepared = prepared_letters(pattern, text)
-    in_python = OverRun(search_in_python(interpreted(no_update), interpreted(no_check)))
+    in_python = RunConditions(search_in_python(interpreted(no_update), interpreted(no_check)))
     for mode in ProbeMode:
-        slow, fast = (probe_all(some, probes, mode) for some in (replace(prepared, over_run=in_python), prepared))
-        for found, as_compiled in zip(slow, fast, strict=True):
-            assert found.matches == as_compiled.matches, mode
+        slow, fast = (probe_all(some, probes, mode) for some in (replace(prepared, run_conditions=in_python), prepared))
+        for interpreted_result, compiled_result in zip(slow, fast, strict=True):
+            assert interpreted_result.matches == compiled_result.matches, mode
             if mode is ProbeMode.INCREMENTAL:  # without a memo a start isn't known to follow an earlier one
-                assert set(found.open_starts) >= set(as_compiled.open_starts)
+                assert set(interpreted_result.open_starts) >= set(compiled_result.open_starts)
             else:
-                assert found.open_starts == as_compiled.open_starts, mode
+                assert interpreted_result.open_starts == compiled_result.open_starts, mode
 
 
 def test_the_growths_of_a_start_end_later_and_later() -> None:
     prepared = prepared_letters("A B*", "abbb")
-    found = find(prepared, probes_of([Probe(0, 2, 4)], 4), ProbeMode.GROWING)
-    assert found.start.tolist() == [0, 0, 0, 0, 1, 1, 1]
-    assert found.length.tolist() == [1, 2, 3, 4, 1, 2, 3]
-    assert found.rank.tolist() == [3, 2, 1, 0, 2, 1, 0]  # greedy: the longest is preferred
+    matches = find(prepared, probes_of([Probe(0, 2, 4)], 4), ProbeMode.GROWING)
+    assert matches.start.tolist() == [0, 0, 0, 0, 1, 1, 1]
+    assert matches.length.tolist() == [1, 2, 3, 4, 1, 2, 3]
+    assert matches.rank.tolist() == [3, 2, 1, 0, 2, 1, 0]  # greedy: the longest is preferred
 
 
 def test_records_stop_at_an_empty_match() -> None:
@@ -127,24 +127,24 @@ def test_a_failure_names_its_row() -> None:
 
 
 @pytest.mark.kernel
-@given(asked=letters_and_probes(), cut=st.integers(0, 7))
-def test_a_closed_start_never_changes_again(asked: tuple[str, str, list[Probe]], cut: int) -> None:
+@given(example=letters_and_probes(), cut=st.integers(0, 7))
+def test_a_closed_start_never_changes_again(example: tuple[str, str, list[Probe]], cut: int) -> None:
     """Also when the rows to come are not at hand."""
-    pattern, text, _ = asked
+    pattern, text, _ = example
     cut = min(cut, len(text))
     at_hand, whole = prepared_letters(pattern, text[:cut]), prepared_letters(pattern, text)
     for mode in (ProbeMode.GROWING, ProbeMode.RECORDS):
         (before,) = probe_all(at_hand, [Probe(0, cut, cut)], mode)
         (after,) = probe_all(whole, [Probe(0, cut, len(text))], mode)
         closed = set(range(cut)) - set(before.open_starts)
-        known, later = ([found for found in some.matches if found[0] in closed] for some in (before, after))
+        known, later = ([match for match in result.matches if match[0] in closed] for result in (before, after))
         assert known == later, mode
 
 
 @pytest.mark.kernel
-@given(asked=letters_and_probes(), cut=st.integers(0, 7))
-def test_a_chain_stops_where_rows_to_come_decide(asked: tuple[str, str, list[Probe]], cut: int) -> None:
-    pattern, text, _ = asked
+@given(example=letters_and_probes(), cut=st.integers(0, 7))
+def test_a_chain_stops_where_rows_to_come_decide(example: tuple[str, str, list[Probe]], cut: int) -> None:
+    pattern, text, _ = example
     cut = min(cut, len(text))
     (before,) = probe_all(prepared_letters(pattern, text[:cut]), [Probe(0, cut, cut)], ProbeMode.CHAINED)
     whole = expected(pattern, text, Probe(0, len(text), len(text)), ProbeMode.CHAINED)
@@ -178,9 +178,9 @@ def test_open_starts(pattern: str, text: str, mode: ProbeMode, open_starts: list
 def test_time_that_is_over_closes_a_start() -> None:
     prepared = prepared_letters("B+ C", "bbbb")
     timed = replace(prepared, task=replace(prepared.task, within_us=2), time_us=np.array([0, 5, 6, 7]))
-    asked = probes_of([Probe(0, 4, 4)], 4)
-    assert find(timed, asked, ProbeMode.GROWING).open_start.tolist() == [1, 2, 3]  # 0 has lost touch with row 1
-    assert find(timed, asked, ProbeMode.GROWING, known_until=8).open_start.tolist() == [3]
+    probes = probes_of([Probe(0, 4, 4)], 4)
+    assert find(timed, probes, ProbeMode.GROWING).open_start.tolist() == [1, 2, 3]  # 0 has lost touch with row 1
+    assert find(timed, probes, ProbeMode.GROWING, known_until=8).open_start.tolist() == [3]
 
 
 # --- quiet rows ---
@@ -209,10 +209,10 @@ def test_quiet_rows(pattern: str, text: str, quiet: list[int]) -> None:
 
 
 @pytest.mark.kernel
-@given(asked=letters_and_probes(), cut=st.integers(0, 7))
-def test_no_match_leads_over_a_quiet_row(asked: tuple[str, str, list[Probe]], cut: int) -> None:
+@given(example=letters_and_probes(), cut=st.integers(0, 7))
+def test_no_match_leads_over_a_quiet_row(example: tuple[str, str, list[Probe]], cut: int) -> None:
     """Whatever rows come behind those at hand."""
-    pattern, text, _ = asked
+    pattern, text, _ = example
     quiet = quiet_before(prepared_letters(pattern, text[:cut])).tolist()
     for start in range(len(text)):
         for labels in ways(pattern, text, start):

@@ -38,7 +38,7 @@ def reachable(pattern: str, *keys: str, is_open: bool = False) -> str:
     masks = [np.array([row in (name.lower(), "*") for row in rows], np.bool_) for name in variables]
     symbols = symbols_of(masks, [variables.index(state.variable) for state in nfa.states], len(rows))
     ends = np.cumsum([len(key) for key in keys])
-    found = reachable_states(
+    reached = reachable_states(
         automaton_tables(nfa, variables),
         symbols.of_row,
         symbols.allowed,
@@ -48,7 +48,7 @@ def reachable(pattern: str, *keys: str, is_open: bool = False) -> str:
     )
 
     def names(row: int) -> str:
-        words = found.sets[found.set_of_row[row]]
+        words = reached.sets[reached.set_of_row[row]]
         states = [i for i in range(len(nfa.states)) if int(words[i // 64]) >> (i % 64) & 1]
         return "".join(sorted(nfa.states[i].variable for i in states)) or "-"
 

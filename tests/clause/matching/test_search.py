@@ -21,14 +21,14 @@ def ids(rows: int = ROWS) -> pa.Table:
 )
 @pytest.mark.parametrize("measures", ["FIRST(id) AS first, LAST(id) AS last", "A.id AS first, LAST(id) AS last"])
 def test_no_match_is_lost_when_room_is_made(mode: str, expected: int, measures: str) -> None:
-    found = ost.match(f"ORDER BY id MEASURES {measures} {mode} PATTERN (A B?)", ids())
-    assert found.num_rows == expected
-    assert len(set(zip(*(column.to_pylist() for column in found.columns), strict=True))) == expected
+    rows = ost.match(f"ORDER BY id MEASURES {measures} {mode} PATTERN (A B?)", ids())
+    assert rows.num_rows == expected
+    assert len(set(zip(*(column.to_pylist() for column in rows.columns), strict=True))) == expected
 
 
 def test_a_deep_match() -> None:
-    found = ost.match("ORDER BY id MEASURES count(*) AS n PATTERN (A B*) DEFINE B AS B.id > A.id", ids(100_000))
-    assert found.to_pylist() == [{"n": 100_000}]
+    rows = ost.match("ORDER BY id MEASURES count(*) AS n PATTERN (A B*) DEFINE B AS B.id > A.id", ids(100_000))
+    assert rows.to_pylist() == [{"n": 100_000}]
 
 
 def test_one_key_may_try_a_hundred_times_what_one_row_may() -> None:

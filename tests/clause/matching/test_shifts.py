@@ -79,8 +79,8 @@ def test_from_which_start_on_rows_to_come_decide() -> None:
     ids=["compiled", "python"],
 )
 def test_the_search_goes_on_behind_each_match(without_overlap: Callable[..., Any]) -> None:
-    found = np.array([0, 1, 2, 3, 5, 9])
-    assert found[without_overlap(found, 1)].tolist() == [0, 1, 2, 3, 5, 9]
-    assert found[without_overlap(found, 2)].tolist() == [0, 2, 5, 9]
-    assert found[without_overlap(found, 3)].tolist() == [0, 3, 9]
-    assert without_overlap(found[:0], 3).tolist() == []
+    rows = np.array([0, 1, 2, 3, 5, 9])
+    assert rows[without_overlap(rows, 1)].tolist() == [0, 1, 2, 3, 5, 9]
+    assert rows[without_overlap(rows, 2)].tolist() == [0, 2, 5, 9]
+    assert rows[without_overlap(rows, 3)].tolist() == [0, 3, 9]
+    assert without_overlap(rows[:0], 3).tolist() == []

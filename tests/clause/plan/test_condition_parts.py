@@ -1,4 +1,4 @@
-"""DEFINE conditions taken apart: what the row alone decides, what its neighbours decide, what the run decides."""
+"""A DEFINE condition is split into conditions over the row alone, over its neighbours, and over the run."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def bound(condition: str) -> Expr:
 
 
 def split(condition: str) -> dict[str, str]:
-    """The parts that aren't empty, as text."""
-    parts = split_condition(bound(condition), "B")
-    named = {"row": parts.row, "neighbours": parts.neighbours, "run": parts.run}
-    return {name: readable(part) for name, part in named.items() if part is not None}
+    """The conditions that aren't empty, as text."""
+    scopes = split_condition(bound(condition), "B")
+    named = {"row": scopes.row, "neighbours": scopes.neighbours, "run": scopes.run}
+    return {name: readable(expr) for name, expr in named.items() if expr is not None}
 
 
 @pytest.mark.parametrize("condition", ["x > 1", "B.x > 1", "LAST(x) > 1", "LAST(B.x) > 1"])
@@ -62,7 +62,7 @@ def test_the_label_of_the_row_that_is_tried_is_known() -> None:
     assert split("NEXT(CLASSIFIER()) = 'A'") == {"neighbours": "NEXT(NULL = 'A')"}  # no later row has a label yet
 
 
-# --- what may fail ----------------------------------------------------------------------------------------------------
+# --- conditions that may fail -----------------------------------------------------------------------------------------
 
 
 def test_what_may_fail_stays_with_the_conjuncts_before_it() -> None:

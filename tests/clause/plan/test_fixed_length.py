@@ -7,7 +7,7 @@ import pytest
 from ostinato.clause.language.clause_binding import bind
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.language.pattern_parser import parse_row_pattern
-from ostinato.clause.plan.fixed_length import LONGEST, at_place, fixed_sequence
+from ostinato.clause.plan.fixed_length import LONGEST, at_offset, fixed_sequence
 from ostinato.clause.plan.navigations import NULL
 from ostinato.explanation.readable import readable
 from ostinato.expressions.syntax import Expr, Navigation, string_literal, walk
@@ -45,26 +45,26 @@ def test_long_patterns_are_left_to_the_automaton() -> None:
     assert sequence(f"A{{{LONGEST}}} B") is None
 
 
-def condition_at(condition: str, names: str, place: int) -> Expr:
-    """The condition of the variable at a place of the pattern, over that row and its neighbours."""
-    pattern, name = " ".join(names), names[place]
+def condition_at(condition: str, names: str, offset: int) -> Expr:
+    """The condition of the variable at an offset in the pattern, over that row and its neighbours."""
+    pattern, name = " ".join(names), names[offset]
     text = f"ORDER BY t ALL ROWS PER MATCH PATTERN ({pattern}) DEFINE {name} AS {condition}"
     bound = bind(parse_clause(text), ["t", "x"]).conditions[name]
-    return at_place(bound, tuple(names), place)
+    return at_offset(bound, tuple(names), offset)
 
 
-def placed(condition: str, names: str, place: int) -> str:
-    return readable(condition_at(condition, names, place))
+def placed(condition: str, names: str, offset: int) -> str:
+    return readable(condition_at(condition, names, offset))
 
 
-def label_read(condition: str, names: str, place: int) -> Expr:
+def label_read(condition: str, names: str, offset: int) -> Expr:
     """The value that stands for CLASSIFIER(), the first operand of the condition."""
-    navigation = next(node for node in walk(condition_at(condition, names, place)) if isinstance(node, Navigation))
+    navigation = next(node for node in walk(condition_at(condition, names, offset)) if isinstance(node, Navigation))
     return navigation.operand
 
 
 @pytest.mark.parametrize(
-    ("condition", "names", "place", "expected"),
+    ("condition", "names", "offset", "expected"),
     [
         ("x > A.x", "ABC", 2, "x > PREV(x, 2)"),
         ("x > A.x", "ABC", 1, "x > PREV(x)"),
@@ -76,12 +76,12 @@ def label_read(condition: str, names: str, place: int) -> Expr:
         ("x > PREV(x)", "AB", 1, "x > PREV(x)"),
     ],
 )
-def test_a_row_of_the_run_lies_at_a_known_distance(condition: str, names: str, place: int, expected: str) -> None:
-    assert placed(condition, names, place) == expected
+def test_a_row_of_the_run_lies_at_a_known_distance(condition: str, names: str, offset: int, expected: str) -> None:
+    assert placed(condition, names, offset) == expected
 
 
-def test_the_same_variable_reads_other_rows_at_other_places() -> None:
-    assert [placed("x > FIRST(x)", "AAA", place) for place in range(3)] == ["x > x", "x > PREV(x)", "x > PREV(x, 2)"]
+def test_the_same_variable_reads_other_rows_at_other_offsets() -> None:
+    assert [placed("x > FIRST(x)", "AAA", offset) for offset in range(3)] == ["x > x", "x > PREV(x)", "x > PREV(x, 2)"]
 
 
 def test_labels_of_rows_matched_so_far_are_constants() -> None:

@@ -50,7 +50,7 @@ def test_a_loop_that_only_the_first_row_can_enter_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "rows", "within_us"),
+    ("shared", "rows", "within_us"),
     [
         (shared("A B C"), 2, None),
         (shared("A B* C", max_length=100), 99, None),
@@ -63,21 +63,23 @@ def test_a_loop_that_only_the_first_row_can_enter_counts() -> None:
         (shared("()"), 0, None),
     ],
 )
-def test_what_bounds_a_match_bounds_the_shared_part(found: SharedPart, rows: int | None, within_us: int | None) -> None:
-    assert (found.rows, found.within_us) == (rows, within_us)
+def test_what_bounds_a_match_bounds_the_shared_part(
+    shared: SharedPart, rows: int | None, within_us: int | None
+) -> None:
+    assert (shared.rows, shared.within_us) == (rows, within_us)
 
 
 @pytest.mark.parametrize(
-    ("found", "why"),
+    ("shared", "why"),
     [
         (shared("A B C"), "the pattern takes at most 3 rows"),
         (shared("A B* C", max_length=7), "MAXLENGTH 7"),
-        (shared("A B+", within_us=HOUR_US), "WITHIN bounds the time of a match"),
-        (shared("A B+"), "nothing bounds the length of a match but the rows themselves"),
+        (shared("A B+", within_us=HOUR_US), "WITHIN limits the time of a match"),
+        (shared("A B+"), "nothing limits the length of a match"),
     ],
 )
-def test_the_reason(found: SharedPart, why: str) -> None:
-    assert found.why == why
+def test_the_reason(shared: SharedPart, why: str) -> None:
+    assert shared.why == why
 
 
 def test_rows_of_ones_own_are_n_minus_s() -> None:
@@ -87,7 +89,7 @@ def test_rows_of_ones_own_are_n_minus_s() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "slice_rows", "hint"),
+    ("shared", "slice_rows", "hint"),
     [
         (shared("A B C"), 2, "the pattern takes at most 3 rows; take at least 3 rows"),
         (shared("A B* C", max_length=100), 99, "MAXLENGTH 100; take at least 100 rows"),
@@ -95,8 +97,8 @@ def test_rows_of_ones_own_are_n_minus_s() -> None:
         (shared("A B C"), -1, None),
     ],
 )
-def test_a_slice_without_rows_of_its_own(found: SharedPart, slice_rows: int, hint: str | None) -> None:
+def test_a_slice_without_rows_of_its_own(shared: SharedPart, slice_rows: int, hint: str | None) -> None:
     with pytest.raises(QueryError) as caught:
-        found.owned(slice_rows)
+        shared.owned(slice_rows)
     assert caught.value.code == "SLICE_TOO_SMALL"
     assert caught.value.hint == hint

@@ -14,8 +14,8 @@ TABLE = pa.table({"id": [1, 2, 3, 4, 5], "level": [3, 7, 8, 2, 9]})
 
 
 def rows(query: str) -> list[dict[str, int]]:
-    found: list[dict[str, int]] = ost.match(query.replace("%M", CLAUSE), TABLE).to_pylist()
-    return found
+    rows: list[dict[str, int]] = ost.match(query.replace("%M", CLAUSE), TABLE).to_pylist()
+    return rows
 
 
 @pytest.mark.parametrize(

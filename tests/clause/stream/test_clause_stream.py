@@ -1,4 +1,4 @@
-"""Steps of a stream by hand: what comes out when, what is remembered, when it wants to be woken. Letters for rows."""
+"""Steps of a stream by hand: the output of each step, its state, and when it wakes up. Letters for rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rows(letters: str, since: int = 1, key: str | None = "p") -> list[dict[str, 
     return [{"k": key, "at": since + i, "kind": letter} for i, letter in enumerate(letters)]
 
 
-def found(given: list[dict[str, Any]]) -> list[tuple[int, int]]:
+def starts_and_lengths(given: list[dict[str, Any]]) -> list[tuple[int, int]]:
     """When each match starts, and how many rows it has."""
     return [(row["first"].microsecond, row["rows"]) for row in given]
 
@@ -44,25 +44,25 @@ def test_rows_wait_for_the_watermark_and_are_put_in_order() -> None:
     tester = stream("A B")
     assert tester.feed(rows("B", 2), watermark=0) == []
     assert tester.feed(rows("A", 1), watermark=1) == []
-    assert found(tester.advance_watermark(2)) == [(1, 2)]
+    assert starts_and_lengths(tester.advance_watermark(2)) == [(1, 2)]
 
 
 def test_a_greedy_last_variable_waits_for_the_row_that_ends_it() -> None:
     tester = stream("A B+")
     assert tester.feed(rows("ABB"), watermark=3) == []
-    assert found(tester.feed(rows("C", 4), watermark=4)) == [(1, 3)]
+    assert starts_and_lengths(tester.feed(rows("C", 4), watermark=4)) == [(1, 3)]
 
 
 def test_the_end_decides_what_rows_did_not() -> None:
     tester = stream("A B+")
     tester.feed(rows("ABB"), watermark=3)
-    assert found(tester.finish()) == [(1, 3)]
+    assert starts_and_lengths(tester.finish()) == [(1, 3)]
 
 
 def test_the_end_takes_rows_beyond_the_watermark() -> None:
     tester = stream("A B")
     tester.feed(rows("AB"), watermark=1)
-    assert found(tester.finish()) == [(1, 2)]
+    assert starts_and_lengths(tester.finish()) == [(1, 2)]
 
 
 def test_next_waits_for_the_row() -> None:
@@ -127,7 +127,7 @@ def test_late_rows_are_shown_where_asked_for() -> None:
 
 def test_an_eager_stream_takes_rows_as_they_come() -> None:
     tester = stream("A B", eager=True)
-    assert found(tester.feed(rows("AB"))) == [(1, 2)]
+    assert starts_and_lengths(tester.feed(rows("AB"))) == [(1, 2)]
     tester.feed(rows("A", 2))  # the same time as the last row: not late
     tester.feed(rows("B", 1))
     assert tester.late_rows == 1
@@ -144,7 +144,7 @@ def test_a_timer_ends_open_runs() -> None:
     assert tester.feed(rows("A", 5), watermark=5) == []
     assert tester.wake_at_us == 15
     assert tester.advance_watermark(14) == []
-    assert found(tester.advance_watermark(15)) == [(5, 1)]
+    assert starts_and_lengths(tester.advance_watermark(15)) == [(5, 1)]
     assert (tester.wake_at_us, tester.buffered_rows) == (None, 0)
 
 
@@ -153,7 +153,7 @@ def test_an_eager_stream_sets_the_timer_behind_rows_of_the_same_time() -> None:
     tester.feed(rows("A", 5), watermark=5)
     assert tester.wake_at_us == 16
     assert tester.advance_watermark(15) == []
-    assert found(tester.advance_watermark(16)) == [(5, 1)]
+    assert starts_and_lengths(tester.advance_watermark(16)) == [(5, 1)]
 
 
 def test_a_pattern_of_fixed_length_forgets_keys_when_their_time_is_over() -> None:
@@ -167,7 +167,7 @@ def test_a_pattern_of_fixed_length_forgets_keys_when_their_time_is_over() -> Non
 def test_a_pattern_of_fixed_length_waits_until_its_time_is_over() -> None:
     tester = stream("A B C", WITHIN)
     tester.feed([*rows("A", 5), *rows("B", 12)], watermark=12)
-    assert found(tester.feed(rows("C", 15), watermark=15)) == [(5, 3)]
+    assert starts_and_lengths(tester.feed(rows("C", 15), watermark=15)) == [(5, 3)]
 
 
 def test_time_does_not_end_a_run_before_the_rows_at_hand_are_read() -> None:
@@ -178,7 +178,7 @@ def test_time_does_not_end_a_run_before_the_rows_at_hand_are_read() -> None:
         COLUMNS,
     )
     assert tester.feed([*rows("A", 5), *rows("B", 7)], watermark=100) == []
-    assert found(tester.feed(rows("C", 200), watermark=200)) == [(5, 2)]
+    assert starts_and_lengths(tester.feed(rows("C", 200), watermark=200)) == [(5, 2)]
 
 
 def test_waiting_rows_set_the_timer() -> None:
@@ -199,7 +199,7 @@ def test_the_decision_time_is_later_than_the_watermark_before() -> None:
     assert decided(tester.finish()) == [9]
 
 
-# --- what is remembered -----------------------------------------------------------------------------------------------
+# --- the state --------------------------------------------------------------------------------------------------------
 
 
 def test_a_key_is_forgotten_when_nothing_of_it_matters() -> None:
@@ -256,7 +256,7 @@ def test_open_runs_tell_what_they_wait_for() -> None:
     assert (nothing.num_rows, nothing.column_names) == (0, ["k", "waiting_since", "rows", "next"])
 
 
-# --- what is refused --------------------------------------------------------------------------------------------------
+# --- refused queries --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

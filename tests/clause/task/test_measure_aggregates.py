@@ -20,25 +20,25 @@ DECIMAL = pa.decimal128(10, 2)
 
 
 def aggregate(
-    name: str, *matches: list[Any], type: pa.DataType, kind: pa.DataType | None = None, **how: Any
+    name: str, *values_of_matches: list[Any], type: pa.DataType, kind: pa.DataType | None = None, **how: Any
 ) -> list[Any]:
     """`name` over the values of each match, which have this type; the result has the type `kind`."""
-    length = np.array([len(values) for values in matches], np.int64)
+    length = np.array([len(values) for values in values_of_matches], np.int64)
     at, rows = np.cumsum(length) - length, int(length.sum())
-    found = Matches(
+    matches = Matches(
         start=at,
         length=length,
-        number=np.arange(1, len(matches) + 1),
+        number=np.arange(1, len(length) + 1),
         path_at=at,
         label=np.zeros(rows, np.int32),
         excluded=np.zeros(rows, np.bool_),
-        key_first=np.zeros(len(matches), np.int64),
-        key_end=np.full(len(matches), rows),
+        key_first=np.zeros(len(length), np.int64),
+        key_end=np.full(len(length), rows),
     )
-    values = from_arrow(pa.array([value for some in matches for value in some], type), type)
+    values = from_arrow(pa.array([value for values in values_of_matches for value in values], type), type)
     slot = Aggregate(name, (), None, distinct=how.get("distinct", False))
     result = aggregate_array(
-        slot, kind or type, found, one_row_frames(found), None, [values], ansi=how.get("ansi", True)
+        slot, kind or type, matches, one_row_frames(matches), None, [values], ansi=how.get("ansi", True)
     )
     return result.to_pylist()
 

@@ -42,10 +42,10 @@ def test_probes_of_whole_keys_find_what_the_worker_finds(pattern: str, condition
     worker, window = worker_and_window(text, TABLE)
     key_at = window.columns.ordered.key_at
     prepared = worker.prepared(window)
-    found = find(prepared, whole(key_at), ProbeMode.MAXIMAL)
+    probe_matches = find(prepared, whole(key_at), ProbeMode.MAXIMAL)
     expected = worker.search(window, whole_keys(key_at)).matches
-    matches = matches_at(prepared, found, np.arange(len(found.start)), expected.number)
-    assert len(found.start) > 3
+    matches = matches_at(prepared, probe_matches, np.arange(len(probe_matches.start)), expected.number)
+    assert len(probe_matches.start) > 3
     for ours, theirs in zip(matches, expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
@@ -54,8 +54,8 @@ def test_a_bound_that_the_clause_does_not_have() -> None:
     """A region of three time units: a row without a time is in no match, none spans more."""
     worker, window = worker_and_window(FALL, TABLE)
     bounded = worker.prepared(window, replace(worker.task, within_us=3))
-    found = find(bounded, whole(bounded.key_at), ProbeMode.MAXIMAL)
-    assert list(zip(found.start.tolist(), found.length.tolist(), strict=True)) == [
+    probe_matches = find(bounded, whole(bounded.key_at), ProbeMode.MAXIMAL)
+    assert list(zip(probe_matches.start.tolist(), probe_matches.length.tolist(), strict=True)) == [
         (1, 3),
         (2, 3),
         (3, 2),

@@ -29,21 +29,21 @@ def found_in(text: str) -> tuple[CorrelationText, ...]:
 def pieces(text: str) -> dict[str, str | list[str]]:
     """The one correlation, as pieces of the text with the clauses shortened again."""
     whole = written(text)
-    (found,) = found_in(text)
+    (spans,) = found_in(text)
 
     def short(start: int, end: int) -> str:
         return whole[start:end].replace(LIVE, "%L").replace(ARCHIVE, "%A")
 
     return {
-        "pair": short(found.pair.start, found.pair.end),
-        "on": "" if found.on is None else short(found.on.start, found.on.end),
-        "recent": short(found.recent.start, found.recent.end),
-        "rest": [short(span.start, span.end) for span in found.conjuncts],
-        "stars": [str(span.start) for span in found.stars],
+        "pair": short(spans.pair.start, spans.pair.end),
+        "on": "" if spans.on is None else short(spans.on.start, spans.on.end),
+        "recent": short(spans.recent.start, spans.recent.end),
+        "rest": [short(span.start, span.end) for span in spans.conjuncts],
+        "stars": [str(span.start) for span in spans.stars],
     }
 
 
-def asked(text: str) -> Correlation:
+def parsed(text: str) -> Correlation:
     return read_correlation(written(text)).correlation
 
 
@@ -89,14 +89,14 @@ def test_the_pieces_of_a_join() -> None:
     ],
 )  # fmt: skip
 def test_the_pair_of_clauses(text: str, pair: str) -> None:
-    found = pieces(text)
-    assert found["pair"] == pair
-    assert str(found["on"]).startswith("ON ") == (" ON " in text.split(pair)[1][:4])
+    texts = pieces(text)
+    assert texts["pair"] == pair
+    assert str(texts["on"]).startswith("ON ") == (" ON " in text.split(pair)[1][:4])
 
 
 def test_which_side_is_which_is_said_by_recent() -> None:
-    (found,) = found_in("SELECT 1 FROM y %A a JOIN x %L l ON RECENT(a, l, 7)")
-    assert (found.live_alias, found.archive_alias, found.live_first) == ("l", "a", False)
+    (spans,) = found_in("SELECT 1 FROM y %A a JOIN x %L l ON RECENT(a, l, 7)")
+    assert (spans.live_alias, spans.archive_alias, spans.live_first) == ("l", "a", False)
 
 
 def test_bare_stars_of_its_own_list_only() -> None:
@@ -141,7 +141,7 @@ def test_recent_inside_the_input_of_a_clause_is_found_there() -> None:
     ],
 )
 def test_distances(distance: str, region: Region) -> None:
-    assert asked(f"SELECT * FROM x %L l JOIN y %A a ON RECENT(a, l, {distance})").region == region
+    assert parsed(f"SELECT * FROM x %L l JOIN y %A a ON RECENT(a, l, {distance})").region == region
 
 
 @pytest.mark.parametrize(
@@ -157,22 +157,22 @@ def test_distances_that_are_none(distance: str) -> None:
 @pytest.mark.parametrize("distance", [":p", "?", "INTERVAL :p SECOND", ":p ROWS"])
 def test_a_distance_is_no_parameter(distance: str) -> None:
     with pytest.raises(QueryError, match="RECENT_DISTANCE") as caught:
-        asked(f"SELECT * FROM x %L l JOIN y %A a ON RECENT(a, l, {distance})")
+        parsed(f"SELECT * FROM x %L l JOIN y %A a ON RECENT(a, l, {distance})")
     assert "parameters aren't filled in here" in str(caught.value.hint)
 
 
 def test_keys_are_paired_and_the_rest_is_the_condition() -> None:
     both = "l.low > a.top AND a.v = l.v AND l.s = a.s"
-    found = asked(f"SELECT * FROM x %KL l JOIN y %KA a ON {both} WHERE RECENT(a, l, 7) AND l.s = a.v")
-    assert found.keys == (("s", "s"), ("v", "v"))
-    assert found.condition == parse_expression("l.low > a.top AND l.s = a.v")
+    correlation = parsed(f"SELECT * FROM x %KL l JOIN y %KA a ON {both} WHERE RECENT(a, l, 7) AND l.s = a.v")
+    assert correlation.keys == (("s", "s"), ("v", "v"))
+    assert correlation.condition == parse_expression("l.low > a.top AND l.s = a.v")
 
 
 def test_one_form_is_as_good_as_another() -> None:
-    join = asked("SELECT * FROM x %L l JOIN y %A a ON l.low = a.top AND RECENT(a, l, 7)")
-    comma = asked("SELECT * FROM x %L l, y %A a WHERE RECENT(a, l, 7) AND l.low = a.top;")
+    join = parsed("SELECT * FROM x %L l JOIN y %A a ON l.low = a.top AND RECENT(a, l, 7)")
+    comma = parsed("SELECT * FROM x %L l, y %A a WHERE RECENT(a, l, 7) AND l.low = a.top;")
     assert join == comma
-    assert asked("SELECT * FROM y %A a, x %L l WHERE RECENT(a, l, 7) AND l.low = a.top").live_first_in_from is False
+    assert parsed("SELECT * FROM y %A a, x %L l WHERE RECENT(a, l, 7) AND l.low = a.top").live_first_in_from is False
 
 
 def test_what_is_selected_and_from_where() -> None:
@@ -186,10 +186,10 @@ def test_what_is_selected_and_from_where() -> None:
 def test_for_spark_the_condition_is_what_we_understand_of_it() -> None:
     text = written("""SELECT 1 FROM x %L l JOIN y %A a ON RECENT(a, l, 7) AND l.low = a.top AND low > 1
         AND EXISTS (SELECT 1 FROM z) AND z.i = l.low JOIN z ON true""")
-    (found,) = find_correlations(read_statement(text))
-    assert correlation_of(text, found).condition == parse_expression("l.low = a.top")
+    (spans,) = find_correlations(read_statement(text))
+    assert correlation_of(text, spans).condition == parse_expression("l.low = a.top")
     with pytest.raises(QueryError, match="sub-query"):
-        correlation_of(text, found, whole_condition=True)
+        correlation_of(text, spans, whole_condition=True)
 
 
 # --- refusals ---------------------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def test_the_order(side: str) -> None:
     assert refused(changed(side, "ORDER BY t", "")) == ("CORRELATION_ORDER", "RECENT(a, l, 7)")
     assert refused(changed(side, "BY t", "BY t DESC")) == ("CORRELATION_ORDER", "t")
     assert refused(changed(side, "BY t", "BY t NULLS LAST")) == ("CORRELATION_ORDER", "t")
-    assert asked(changed(side, "BY t", "BY t, u DESC")).region.size == 7
+    assert parsed(changed(side, "BY t", "BY t, u DESC")).region.size == 7
 
 
 def test_the_modes() -> None:
@@ -256,8 +256,8 @@ def test_the_modes() -> None:
     past = "AFTER MATCH SKIP PAST LAST ROW"
     assert refused(changed("archive", "MAXIMAL MATCHES", past)) == ("CORRELATION_MODE", "AFTER")
     assert refused(changed("archive", "MAXIMAL MATCHES", "")) == ("CORRELATION_MODE", "PATTERN")
-    assert asked(changed("live", "INCREMENTAL MATCHES", "")) == asked(changed("live", "INCREMENTAL MATCHES", past))
-    assert asked(changed("archive", "MAXIMAL MATCHES", skip)).archive.skip.span is not None
+    assert parsed(changed("live", "INCREMENTAL MATCHES", "")) == parsed(changed("live", "INCREMENTAL MATCHES", past))
+    assert parsed(changed("archive", "MAXIMAL MATCHES", skip)).archive.skip.span is not None
 
 
 def test_what_neither_side_can_do() -> None:
@@ -278,7 +278,7 @@ def test_what_the_archive_side_cannot_do() -> None:
         (("(A B+)", "(A B+) DEFINE B AS NEXT(p) > 1"), "NEXT(p)"),
     ):
         assert refused(changed("archive", *change)) == ("CORRELATION_NOT_SUPPORTED", pointed_at)
-        assert asked(changed("live", *change)).region.size == 7
+        assert parsed(changed("live", *change)).region.size == 7
 
 
 def test_columns_keep_their_names() -> None:
@@ -293,7 +293,7 @@ def test_a_star_beside_other_tables() -> None:
 
 def test_errors_of_a_clause_point_into_the_statement() -> None:
     with pytest.raises(QueryError) as caught:
-        asked(changed("archive", "(A B+)", "(A B+{3,1})"))
+        parsed(changed("archive", "(A B+)", "(A B+{3,1})"))
     assert caught.value.text is not None and caught.value.text.startswith("SELECT 1")
 
 
@@ -305,7 +305,7 @@ def test_in_process_recent_is_missed() -> None:
 
 def test_sides_named_the_wrong_way_round() -> None:
     with pytest.raises(QueryError, match="CORRELATION_MODE") as caught:
-        asked(f"{PAIR} ON RECENT(l, a, 7)")
+        parsed(f"{PAIR} ON RECENT(l, a, 7)")
     assert "RECENT names the archive side first" in str(caught.value.hint)
 
 

@@ -9,9 +9,9 @@ from tests.correlations.strategies.made_up_factors import FACTORS
 
 from ostinato.correlations.strategies.cost_model import (
     CHOICES,
-    Choice,
     Factors,
     Observed,
+    PlannerChoice,
     RegionSums,
     Searches,
     costs_of,
@@ -22,20 +22,20 @@ from ostinato.correlations.strategies.cost_model import (
 @pytest.mark.parametrize(
     ("choice", "seconds"),
     [
-        (Choice("eager", False), 1_000 * (2 + 3)),
-        (Choice("live_first", False), 1_000 * 2 + 20 * 100 * 7),  # equation 1
-        (Choice("live_first", True), 1_000 * 2 + 20 * 50 * 7),  # equations 2 and 3
-        (Choice("archive_first", False), 1_000 * 3 + 10 * 90 * 5),
-        (Choice("archive_first", True), 1_000 * 3 + 10 * 90 * 5),  # equation 4: the regions don't overlap
+        (PlannerChoice("eager", False), 1_000 * (2 + 3)),
+        (PlannerChoice("live_first", False), 1_000 * 2 + 20 * 100 * 7),  # equation 1
+        (PlannerChoice("live_first", True), 1_000 * 2 + 20 * 50 * 7),  # equations 2 and 3
+        (PlannerChoice("archive_first", False), 1_000 * 3 + 10 * 90 * 5),
+        (PlannerChoice("archive_first", True), 1_000 * 3 + 10 * 90 * 5),  # equation 4: the regions don't overlap
     ],
 )
-def test_the_equations(choice: Choice, seconds: float) -> None:
+def test_the_equations(choice: PlannerChoice, seconds: float) -> None:
     assert costs_of(FACTORS)[choice] == seconds + 40 * 0.5
 
 
 def test_every_choice_has_a_cost() -> None:
     assert set(costs_of(FACTORS)) == set(CHOICES)
-    assert costs_of(replace(FACTORS, rows=0, live_matches=0, results=0))[Choice("eager", False)] == 0
+    assert costs_of(replace(FACTORS, rows=0, live_matches=0, results=0))[PlannerChoice("eager", False)] == 0
 
 
 # --- factors ---

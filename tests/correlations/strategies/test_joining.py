@@ -87,8 +87,8 @@ def _kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 @given(both=matches(), region=regions)
 def test_pairs_are_those_of_the_definition(both: tuple[list[Live], list[Entry]], region: Region) -> None:
     lives, entries = both
-    found = join(lives_of(lives), starts_of(entries), region)
-    assert list(zip(found.live.tolist(), found.growth.tolist(), strict=True)) == pairs_by_definition(
+    joined = join(lives_of(lives), starts_of(entries), region)
+    assert list(zip(joined.live.tolist(), joined.growth.tolist(), strict=True)) == pairs_by_definition(
         lives, entries, region
     )
 
@@ -103,8 +103,8 @@ def test_an_index_by_equality_finds_the_pairs_with_equal_codes(
     codes = st.integers(-1, 2)
     live_code = data.draw(st.lists(codes, min_size=len(lives), max_size=len(lives)))
     growth_code = data.draw(st.lists(codes, min_size=len(starts.end), max_size=len(starts.end)))
-    found = join_equal(lives_of(lives), np.array(live_code, np.int64), starts, np.array(growth_code, np.int64), region)
-    assert list(zip(found.live.tolist(), found.growth.tolist(), strict=True)) == [
+    joined = join_equal(lives_of(lives), np.array(live_code, np.int64), starts, np.array(growth_code, np.int64), region)
+    assert list(zip(joined.live.tolist(), joined.growth.tolist(), strict=True)) == [
         (live, growth)
         for live, growth in pairs_by_definition(lives, entries, region)
         if live_code[live] == growth_code[growth] >= 0
@@ -115,9 +115,9 @@ def test_the_five_results_of_the_papers_first_table() -> None:
     """Live falls and archive ticks at 02:00 to 02:10, seven minutes apart at most."""
     falls = [(0, 0, 1, 1), (0, 2, 3, 3), (0, 4, 5, 5), (0, 6, 7, 7), (0, 8, 9, 9)]
     ticks = [(0, 2, 2, [4]), (0, 4, 4, [6])]
-    found = join(lives_of(falls), starts_of(ticks), Region("time", 7))
+    joined = join(lives_of(falls), starts_of(ticks), Region("time", 7))
     times = [
-        (ticks[growth][1], falls[live][2]) for live, growth in zip(*(part.tolist() for part in found), strict=True)
+        (ticks[growth][1], falls[live][2]) for live, growth in zip(*(column.tolist() for column in joined), strict=True)
     ]
     assert sorted(times) == [(2, 5), (2, 7), (2, 9), (4, 7), (4, 9)]
 
@@ -139,12 +139,12 @@ def test_pairs_are_ordered_by_the_start_of_the_archive_match(*, in_order: bool) 
         order = np.lexsort((start, key))
         key, start = key[order], start[order]
     live, growth = np.sort(rng.integers(0, 20, 200)), rng.integers(0, 30, 200)
-    found = by_start(Pairs(live, growth), key, start, 25)
+    joined = by_start(Pairs(live, growth), key, start, 25)
     expected = sorted(zip(key[growth], start[growth], live, range(200), growth, strict=True))
-    assert found.live.tolist() == [pair[2] for pair in expected]
-    assert found.growth.tolist() == [pair[4] for pair in expected]
-    assert found.of_live.tolist() == np.bincount(live, minlength=25).tolist()
-    assert found.of_growth.tolist() == np.bincount(growth, minlength=30).tolist()
+    assert joined.live.tolist() == [pair[2] for pair in expected]
+    assert joined.growth.tolist() == [pair[4] for pair in expected]
+    assert joined.of_live.tolist() == np.bincount(live, minlength=25).tolist()
+    assert joined.of_growth.tolist() == np.bincount(growth, minlength=30).tolist()
 
 
 def test_no_pairs_have_no_order() -> None:

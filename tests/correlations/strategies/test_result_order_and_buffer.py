@@ -7,17 +7,17 @@ import numpy as np
 from ostinato.correlations.language.correlation import Region
 from ostinato.correlations.strategies.recent_buffer import NOTHING_MISSING, Missing, rows_to_keep
 from ostinato.correlations.strategies.result_order import Future, first_possible_start, future_of
-from ostinato.correlations.strategies.sides import Ints, Times, covered, first_longer, runs_of
+from ostinato.correlations.strategies.sides import Ints, RowTimes, covered, first_longer, runs_of
 from ostinato.correlations.strategies.step_matches import Growths
 
 SEVEN = Region("time", 7)
 NOTHING_MISSED = Missing(np.array([NOTHING_MISSING]), np.array([NOTHING_MISSING]))
 
 
-def minutes(count: int) -> Times:
+def minutes(count: int) -> RowTimes:
     """One key with a row a minute."""
     rows = np.arange(count)
-    return Times(np.array([0, count]), rows, rows)
+    return RowTimes(np.array([0, count]), rows, rows)
 
 
 def ints(*values: int) -> Ints:
@@ -29,7 +29,7 @@ def growth(position: int, end: int) -> Growths:
     return Growths(ints(0), ints(position), ints(position), ints(end), ints(-1), ints(0))
 
 
-def known_at(now: int) -> tuple[Times, Future]:
+def known_at(now: int) -> tuple[RowTimes, Future]:
     """Table 1 of the paper at a moment."""
     times = minutes(now + 1)
     return times, future_of(times, ints(0), SEVEN, ints(now + 1))
@@ -40,8 +40,8 @@ def test_a_result_waits_while_an_earlier_start_may_get_another() -> None:
     both = growth(2, 4).merged(growth(4, 6))
     for now, first in ((7, 2), (9, 4)):
         times, future = known_at(now)
-        found = first_possible_start(times, future, ints(6), ints(), both, SEVEN, now)
-        assert found.tolist() == [first]
+        start = first_possible_start(times, future, ints(6), ints(), both, SEVEN, now)
+        assert start.tolist() == [first]
 
 
 def test_starts_that_are_not_searched_or_open_may_get_a_match() -> None:
@@ -64,8 +64,8 @@ def test_regions_by_rows_count_places() -> None:
 def test_with_the_cache_rows_behind_the_last_searched_start_stay() -> None:
     # Table 3 at 02:07: the match from 02:04 is cached, the buffer begins one row behind its start.
     times, future = known_at(7)
-    kept = rows_to_keep(times, future, ints(5), ints(), 0, None, NOTHING_MISSED)
-    assert kept.first.tolist() == [5]
+    cut = rows_to_keep(times, future, ints(5), ints(), 0, None, NOTHING_MISSED)
+    assert cut.first.tolist() == [5]
 
 
 def test_without_the_cache_the_whole_region_stays_and_the_rows_before_it_that_are_read() -> None:
@@ -81,23 +81,23 @@ def test_open_starts_keep_their_rows() -> None:
 
 def test_a_full_buffer_drops_the_oldest_rows_and_says_what_is_missing() -> None:
     times, future = known_at(9)
-    kept = rows_to_keep(times, future, ints(0), ints(), 0, 4, NOTHING_MISSED)
-    assert kept.first.tolist() == [6]
-    assert kept.missing == (3, 6)
+    cut = rows_to_keep(times, future, ints(0), ints(), 0, 4, NOTHING_MISSED)
+    assert cut.first.tolist() == [6]
+    assert cut.missing == (3, 6)
     later = future_of(minutes(20), ints(0), SEVEN, ints(20))  # nothing that is missing can be reached any more
-    kept = rows_to_keep(minutes(20), later, ints(0), ints(), 0, None, kept.missing)
-    assert not kept.missing.is_some.any()
+    cut = rows_to_keep(minutes(20), later, ints(0), ints(), 0, None, cut.missing)
+    assert not cut.missing.is_some.any()
 
 
 def test_rows_of_one_time_go_together() -> None:
-    times = Times(ints(0, 6), ints(0, 1, 5, 5, 5, 6), ints(0, 1, 5, 5, 5, 6))
+    times = RowTimes(ints(0, 6), ints(0, 1, 5, 5, 5, 6), ints(0, 1, 5, 5, 5, 6))
     future = future_of(times, ints(0), SEVEN, ints(7))
-    kept = rows_to_keep(times, future, ints(0), ints(), 0, 2, NOTHING_MISSED)
-    assert kept.first.tolist() == [2]
+    cut = rows_to_keep(times, future, ints(0), ints(), 0, 2, NOTHING_MISSED)
+    assert cut.first.tolist() == [2]
 
 
 def test_rows_that_last_longer_than_is_known() -> None:
-    times = Times(ints(0, 3, 4), ints(0, 1, 2, 0), ints(1, 9, 3, 2))
+    times = RowTimes(ints(0, 3, 4), ints(0, 1, 2, 0), ints(1, 9, 3, 2))
     assert first_longer(times, 3).tolist() == [1, 4]
     assert times.keys_with_late_ends().tolist() == [True, False]
 
@@ -105,4 +105,4 @@ def test_rows_that_last_longer_than_is_known() -> None:
 def test_ranges_and_marks() -> None:
     marked = covered(6, ints(0, 1, 4), ints(2, 3, 4))
     assert marked.tolist() == [True, True, True, False, False, False]
-    assert [part.tolist() for part in runs_of(marked, ints(0, 2, 2, 6))] == [[0, 2], [2, 3]]
+    assert [edges.tolist() for edges in runs_of(marked, ints(0, 2, 2, 6))] == [[0, 2], [2, 3]]

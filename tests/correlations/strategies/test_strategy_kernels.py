@@ -11,7 +11,7 @@ import pytest
 from ostinato.correlations.strategies import contained, sides, step_matches
 from ostinato.correlations.strategies import result_order as ordering
 from ostinato.correlations.strategies.result_order import ResultTimes
-from ostinato.correlations.strategies.sides import Ints, Times
+from ostinato.correlations.strategies.sides import Ints, RowTimes
 from ostinato.correlations.strategies.step_matches import LiveMatches
 from ostinato.kernels.kernel_cache import interpreted
 from ostinato.kernels.stopping import new_stop_flag
@@ -32,12 +32,12 @@ def both(kernel: Kernel) -> list[Kernel]:
 def test_first_at_least(kernel: Kernel) -> None:
     rng = np.random.default_rng(7)
     values = np.concatenate([np.sort(rng.integers(0, 9, 6)), np.sort(rng.integers(0, 9, 4))])
-    part_at, part, limit = ints(0, 6, 6, 10), rng.integers(0, 3, 50), rng.integers(-1, 11, 50)
-    places = np.empty(50, np.int64)
-    kernel(part_at, values, part, limit, places)
+    group_at, group, limit = ints(0, 6, 6, 10), rng.integers(0, 3, 50), rng.integers(-1, 11, 50)
+    indexes = np.empty(50, np.int64)
+    kernel(group_at, values, group, limit, indexes)
     for i in range(50):
-        own = values[part_at[part[i]] : part_at[part[i] + 1]]
-        assert places[i] == part_at[part[i]] + np.searchsorted(own, limit[i])
+        own = values[group_at[group[i]] : group_at[group[i] + 1]]
+        assert indexes[i] == group_at[group[i]] + np.searchsorted(own, limit[i])
 
 
 @pytest.mark.parametrize("kernel", both(step_matches._latest_ends))
@@ -60,18 +60,18 @@ def test_results_are_merged_in_order(kernel: Kernel) -> None:
         order = np.empty(sum(counts), np.int64)
         kernel(one, other, order)
         rows = list(zip(*(np.concatenate(pair) for pair in zip(one, other, strict=True)), strict=True))
-        assert [rows[place] for place in order] == sorted(rows)
+        assert [rows[index] for index in order] == sorted(rows)
 
 
 @pytest.mark.parametrize("kernel", both(contained._fill))
 @pytest.mark.parametrize(("by_rows", "size"), [(False, 5), (True, 2)])
 def test_the_past_of_a_live_match_holds_what_has_ended(kernel: Kernel, by_rows: bool, size: int) -> None:
     # Rows 0 to 4 start at 0, 2, 4, 5, 6; row 1 lasts until 20 and isn't over at 8.
-    times = Times(ints(0, 5), ints(0, 2, 4, 5, 6), ints(1, 20, 4, 7, 6))
+    times = RowTimes(ints(0, 5), ints(0, 2, 4, 5, 6), ints(1, 20, 4, 7, 6))
     live = LiveMatches(ints(0), ints(7), ints(8), ints(0), ints(0))
-    count, first, place = ints(0), ints(0), ints(0)
-    kernel(times, live, by_rows, size, 1, count, first, place, ints(), ints(), new_stop_flag())
+    count, first, position = ints(0), ints(0), ints(0)
+    kernel(times, live, by_rows, size, 1, count, first, position, ints(), ints(), new_stop_flag())
     rows = np.empty(int(count[0]), np.int64)
-    kernel(times, live, by_rows, size, 1, count, first, place, ints(0, int(count[0])), rows, new_stop_flag())
+    kernel(times, live, by_rows, size, 1, count, first, position, ints(0, int(count[0])), rows, new_stop_flag())
     expected = ([2, 3, 4], 1, 1) if by_rows else ([0, 2, 3, 4], 1, 0)
-    assert (rows.tolist(), int(first[0]), int(place[0])) == expected
+    assert (rows.tolist(), int(first[0]), int(position[0])) == expected

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.correlations.strategies.made_up_factors import FACTORS
 
-from ostinato.correlations.strategies.cost_model import CHOICES, Choice, Factors, costs_of
+from ostinato.correlations.strategies.cost_model import CHOICES, Factors, PlannerChoice, costs_of
 from ostinato.correlations.strategies.strategy_planner import (
     EAGER,
     Decision,
@@ -19,7 +19,7 @@ from ostinato.correlations.strategies.strategy_planner import (
     rows_to_try,
 )
 
-LIVE_FIRST, ARCHIVE_FIRST = Choice("live_first", True), Choice("archive_first", True)
+LIVE_FIRST, ARCHIVE_FIRST = PlannerChoice("live_first", True), PlannerChoice("archive_first", True)
 
 RARE_LIVE = replace(FACTORS, live_matches=1)
 RARE_ARCHIVE = replace(FACTORS, live_matches=200, archive_matches=1)
@@ -33,14 +33,14 @@ def decided(factors: Factors, before: Decision | None = None) -> Decision:
 @pytest.mark.parametrize(
     ("factors", "choice"), [(RARE_LIVE, LIVE_FIRST), (RARE_ARCHIVE, ARCHIVE_FIRST), (DEAR_REGIONS, EAGER)]
 )
-def test_the_cheapest_is_chosen(factors: Factors, choice: Choice) -> None:
+def test_the_cheapest_is_chosen(factors: Factors, choice: PlannerChoice) -> None:
     decision = decided(factors)
     assert decision.choice == choice
     assert decision.costs == costs_of(factors)
 
 
 def test_only_candidates_are_chosen() -> None:
-    some = [Choice("live_first", False), LIVE_FIRST]
+    some = [PlannerChoice("live_first", False), LIVE_FIRST]
     assert decide(first_decision(some), RARE_ARCHIVE, some).choice == LIVE_FIRST
 
 
@@ -50,7 +50,7 @@ def test_where_regions_do_not_overlap_the_cache_costs_nothing() -> None:
 
 
 @pytest.mark.parametrize(("matches", "choice"), [(7.1, LIVE_FIRST), (7.2, EAGER)])
-def test_regions_are_worked_out_only_where_that_saves_something(matches: float, choice: Choice) -> None:
+def test_regions_are_worked_out_only_where_that_saves_something(matches: float, choice: PlannerChoice) -> None:
     """Eager costs 5,000; live-first 2,000 and 350 for each live match, so that it saves a tenth up to 7.14 of them."""
     factors = replace(FACTORS, live_matches=matches, archive_matches=200, results=0)
     assert decided(factors).choice == choice

@@ -12,7 +12,7 @@ from tests.api.test_correlations import FALL, STRATEGIES, TICK, answer, prices, 
 import ostinato as ost
 from ostinato.correlations.language.correlation_parser import read_correlation
 from ostinato.errors import OstinatoError
-from ostinato.reference.correlation import correlate_rows
+from ostinato.reference.correlation_oracle import correlate_rows
 
 ANY = "PATTERN (A)"
 
@@ -21,10 +21,10 @@ def expected(text: str, live: pa.Table, archive: pa.Table | None = None) -> list
     """The start and end of the oracle's results, and the first and last price of both matches."""
     history = live if archive is None else archive
     correlation = read_correlation(text).correlation
-    found: list[Any] = correlate_rows(
+    results: list[Any] = correlate_rows(
         correlation, live.column_names, live.to_pylist(), history.column_names, history.to_pylist()
     )
-    sides = [(row["correlation_start"], row["correlation_end"], row["live"], row["archive"]) for row in found]
+    sides = [(row["correlation_start"], row["correlation_end"], row["live"], row["archive"]) for row in results]
     return [(start, end, live["first"], live["last"], old["first"], old["last"]) for start, end, live, old in sides]
 
 
@@ -66,8 +66,8 @@ def test_rows_that_no_live_match_can_end_with_any_more(strategy: str, cache: boo
             "price": [price for *_, price in days],
         }
     )
-    found = answer(text, table, strategy=strategy, cache=cache, step_rows=step_rows)
-    assert sorted(found) == sorted(expected(text, table))
+    results = answer(text, table, strategy=strategy, cache=cache, step_rows=step_rows)
+    assert sorted(results) == sorted(expected(text, table))
 
 
 def lasting(*days: tuple[int, int]) -> pa.Table:
@@ -82,8 +82,8 @@ def test_an_archive_event_inside_one_that_lasts(strategy: str, cache: bool, step
     # The event of 2 to 7 isn't over at 5; that of 3 to 4, behind it, is.
     text = query("PATTERN (A B)", ANY, "INTERVAL '5' DAY", order="t, u")
     live, archive = lasting((4, 5), (5, 5), (25, 26)), lasting((2, 7), (3, 4))
-    found = answer(text, live, archive=archive, strategy=strategy, cache=cache, step_rows=step_rows)
-    assert found == [(date(2024, 1, 3), date(2024, 1, 5), 1, 1, 1, 1)]
+    results = answer(text, live, archive=archive, strategy=strategy, cache=cache, step_rows=step_rows)
+    assert results == [(date(2024, 1, 3), date(2024, 1, 5), 1, 1, 1, 1)]
 
 
 @pytest.mark.parametrize(("strategy", "cache"), STRATEGIES)
@@ -94,8 +94,8 @@ def test_live_events_inside_one_another_keep_the_order(strategy: str, cache: boo
     live, archive = lasting((2, 3), (4, 7), (5, 10), (6, 6), (7, 7), (12, 12)), lasting((1, 1))
     options: dict[str, Any] = {"strategy": strategy, "cache": cache, "archive": archive}
     for step_rows in (1, 2, 100):
-        found = answer(text, live, step_rows=step_rows, **options)
-        assert [end.day for _, end, *_ in found] == [3, 6, 7, 7, 10]
+        results = answer(text, live, step_rows=step_rows, **options)
+        assert [end.day for _, end, *_ in results] == [3, 6, 7, 7, 10]
 
 
 # --- equal times ------------------------------------------------------------------------------------------------------

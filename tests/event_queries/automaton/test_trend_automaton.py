@@ -18,8 +18,8 @@ from ostinato.event_queries.language.event_query import (
     EventPattern,
     InOrder,
     OneEvent,
+    Quantifier,
     Repeated,
-    Times,
 )
 
 A, B, C, D = (OneEvent(letter, letter) for letter in "ABCD")
@@ -30,15 +30,15 @@ def seq(*parts: EventPattern) -> InOrder:
 
 
 def plus(body: EventPattern) -> Repeated:
-    return Repeated(body, Times.ONE_OR_MORE)
+    return Repeated(body, Quantifier.ONE_OR_MORE)
 
 
 def maybe(body: EventPattern) -> Repeated:
-    return Repeated(body, Times.AT_MOST_ONE)
+    return Repeated(body, Quantifier.AT_MOST_ONE)
 
 
 def star(body: EventPattern) -> Repeated:
-    return Repeated(body, Times.ANY_NUMBER)
+    return Repeated(body, Quantifier.ANY_NUMBER)
 
 
 def dump(pattern: EventPattern) -> list[str]:
@@ -159,8 +159,8 @@ def ways(pattern: EventPattern, longest: int) -> set[Way]:
             return found
         case Repeated(body, times):
             once = ways(body, longest)
-            found = {(("", nothing),)} if times is not Times.ONE_OR_MORE else set(once)
-            if times is Times.AT_MOST_ONE:
+            found = {(("", nothing),)} if times is not Quantifier.ONE_OR_MORE else set(once)
+            if times is Quantifier.AT_MOST_ONE:
                 return found | once
             for _ in range(longest):
                 found |= _after(found, once, longest)
@@ -228,7 +228,7 @@ def patterns(negated: bool) -> st.SearchStrategy[EventPattern]:
         element = inner | st.builds(Absent, st.sampled_from([D, seq(D, D)])) if negated else inner
         sequences = st.lists(element, min_size=1, max_size=3).map(lambda found: InOrder(tuple(found)))
         options = st.lists(inner, min_size=1, max_size=2).map(lambda found: AnyOf(tuple(found)))
-        return sequences | options | st.builds(Repeated, inner, st.sampled_from(Times))
+        return sequences | options | st.builds(Repeated, inner, st.sampled_from(Quantifier))
 
     return st.recursive(parts, wider, max_leaves=6)
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import pyarrow as pa
 from tests.laws.trend_programs import Prepared
 
-from ostinato.event_queries.enumeration.event_matches import EventMatches, MatchLimits, find_event_matches
+from ostinato.event_queries.enumeration.event_matches import EventMatches, find_event_matches
 from ostinato.event_queries.enumeration.match_conditions import lower_run_conditions
+from ostinato.event_queries.enumeration.match_limits import MatchLimits
 from ostinato.event_queries.plan.event_program import NO_WINDOW
 from ostinato.expressions.evaluate import as_vector, evaluate
 from ostinato.expressions.syntax import Column, Expr
@@ -23,8 +24,10 @@ Listed = dict[tuple[int, int | None], list[tuple[tuple[int, str], ...]]]
 """By sequence and window: matches as (index of the row in the input, variable), in order."""
 
 
-def found(ready: Prepared, columns: Mapping[str, pa.DataType], limits: MatchLimits = NO_LIMITS) -> EventMatches:
-    """What the kernel lists; `columns` are the types of the input's."""
+def kernel_matches(
+    ready: Prepared, columns: Mapping[str, pa.DataType], limits: MatchLimits = NO_LIMITS
+) -> EventMatches:
+    """The kernel's matches; `columns` are the types of the input's columns."""
     types = {name: normalise(kind, SETTINGS) for name, kind in columns.items()}
     rows = [event.row for sequence in ready.sequences for event in sequence]
     arrays = {Column(name): pa.array([row[name] for row in rows], kind) for name, kind in columns.items()}

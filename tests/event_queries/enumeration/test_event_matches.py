@@ -1,4 +1,4 @@
-"""RETURN MATCHES: what is listed, in which order, and what is refused. Letters for events, as in the oracle's tests."""
+"""RETURN MATCHES: the matches, their order, and errors. Letters for events, as in the oracle's tests."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from types import FunctionType
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.event_queries.enumeration.event_matching import NO_LIMITS, found, listed
+from tests.event_queries.enumeration.event_matching import NO_LIMITS, kernel_matches, listed
 from tests.laws.trend_programs import prepared
 from tests.reference.event_letters import bound, events
 
 from ostinato.errors import MatchError, QueryError
 from ostinato.event_queries.automaton.trend_automaton import Transition, TrendAutomaton
 from ostinato.event_queries.enumeration import event_marks, event_matches, event_room
-from ostinato.event_queries.enumeration.event_matches import MatchLimits, find_event_matches
+from ostinato.event_queries.enumeration.event_matches import find_event_matches
 from ostinato.event_queries.enumeration.event_scopes import fill_first_rows
 from ostinato.event_queries.enumeration.event_search import event_search_in_python
 from ostinato.event_queries.enumeration.match_conditions import lower_run_conditions
+from ostinato.event_queries.enumeration.match_limits import MatchLimits
 from ostinato.event_queries.language.event_query import RunCondition, Selection
 from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Events, Extent, Program
 from ostinato.expressions.syntax import Aggregate, Column, Literal, Operator
@@ -36,10 +37,10 @@ COLUMNS = {
 
 
 def matches(query: str, stream: str, limits: MatchLimits = NO_LIMITS) -> list[str]:
-    """The matches as words of their events, in the order in which they come."""
+    """The matches as words of their events, in output order."""
     rows = events(stream)
     ready = prepared(bound(query), rows)
-    by_scope = listed(ready, found(ready, COLUMNS, limits))
+    by_scope = listed(ready, kernel_matches(ready, COLUMNS, limits))
     return [" ".join(rows[at]["name"] for at, _ in pairs) for scope in by_scope.values() for pairs in scope]
 
 
@@ -63,7 +64,7 @@ def test_by_first_time_last_time_then_event_by_event() -> None:
 
 def test_variables_come_in_the_order_of_the_pattern_before_rows_do() -> None:
     ready = prepared(bound("SEQ((A x OR A y), B)"), rows := events("a1=a2 b3"))
-    [pairs] = listed(ready, found(ready, COLUMNS)).values()
+    [pairs] = listed(ready, kernel_matches(ready, COLUMNS)).values()
     assert [(name, rows[at]["name"]) for (at, name), _ in pairs] == [("x", "a1"), ("x", "a2"), ("y", "a1"), ("y", "a2")]
 
 
@@ -116,7 +117,7 @@ def test_a_condition_holds_where_one_of_its_variables_is_missing() -> None:
 
 
 def test_a_condition_that_later_events_change_is_asked_at_the_end() -> None:
-    """SUM(b) may still grow after any b: the run goes on where the match doesn't count."""
+    """SUM(b) may still grow after any b: the run goes on even if the match fails the condition."""
     assert matches("SEQ(A a, B+ b) WHERE SUM(b[i].x) >= a.x", "a3 b1 b2 b4") == [
         "a3 b1 b2",
         "a3 b1 b2 b4",

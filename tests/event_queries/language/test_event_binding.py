@@ -1,4 +1,4 @@
-"""Event query + columns -> where each condition belongs, and what RETURN gives."""
+"""Event query + columns -> sorted conditions and output columns."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from ostinato.event_queries.language.event_binding import bind_event_query
 from ostinato.event_queries.language.event_parser import parse_event_query
 from ostinato.event_queries.language.event_query import (
     BoundEventQuery,
-    Function,
     GroupColumn,
     TrendAggregate,
+    TrendFunction,
     WindowEdge,
 )
 from ostinato.expressions.render import render_expression
@@ -106,7 +106,7 @@ def test_conditions_on_one_variable(condition: str, expected: dict[str, str]) ->
 def test_a_type_stands_for_all_its_variables() -> None:
     query = bound("SEQ(A p, A q, NOT A r)", "WHERE A.x < 10 WITHIN 1 DAY", "COUNT(A)")
     assert local(query) == dict.fromkeys("pqr", "(`x` < 10)")
-    assert query.outputs == (("count(A)", TrendAggregate(Function.COUNT, frozenset("pq"))),)
+    assert query.outputs == (("count(A)", TrendAggregate(TrendFunction.COUNT, frozenset("pq"))),)
 
 
 @pytest.mark.parametrize(
@@ -190,12 +190,12 @@ def test_aggregates() -> None:
     b = frozenset("b")
     query = bound("SEQ(A a, B+ b)", "", "COUNT(*), COUNT(b), COUNT(b.*) AS c, COUNT(b.x), SUM(b.x + 1), MEAN(b.y) AS m")
     assert query.outputs == (
-        ("count(*)", TrendAggregate(Function.COUNT)),
-        ("count(b)", TrendAggregate(Function.COUNT, b)),
-        ("c", TrendAggregate(Function.COUNT, b)),
-        ("count(b.x)", TrendAggregate(Function.COUNT, b, Column("x"))),
+        ("count(*)", TrendAggregate(TrendFunction.COUNT)),
+        ("count(b)", TrendAggregate(TrendFunction.COUNT, b)),
+        ("c", TrendAggregate(TrendFunction.COUNT, b)),
+        ("count(b.x)", TrendAggregate(TrendFunction.COUNT, b, Column("x"))),
         ("sum(b.x + 1)", bound("B+ b", "", "SUM(b.x + 1)").outputs[0][1]),
-        ("m", TrendAggregate(Function.AVG, b, Column("y"))),
+        ("m", TrendAggregate(TrendFunction.AVG, b, Column("y"))),
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from ostinato.event_queries.language.event_binding import bind_event_query
 from ostinato.event_queries.language.event_parser import parse_event_query
 from ostinato.event_queries.language.event_render import render_event_query
-from ostinato.reference.trends import trend_rows
+from ostinato.reference.trend_oracle import trend_rows
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "event-queries.md").read_text(encoding="utf-8")

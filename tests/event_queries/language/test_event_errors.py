@@ -1,4 +1,4 @@
-"""What is refused: the code, what the caret stands under, and a hint."""
+"""Errors of event queries: the code, the text above the caret, and a hint."""
 
 from __future__ import annotations
 

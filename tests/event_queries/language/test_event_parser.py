@@ -1,4 +1,4 @@
-"""Text of event queries -> what is understood. Letters for types, small letters for variables."""
+"""Text of event queries -> EventQuery. Letters for types, small letters for variables."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ostinato.event_queries.language.event_query import (
     EventWindows,
     InOrder,
     OneEvent,
+    Quantifier,
     Repeated,
     ReturnAggregates,
     ReturnMatches,
     Same,
     Selection,
-    Times,
     TimeSpan,
     TimeWindows,
     TypeColumn,
@@ -35,7 +35,7 @@ from ostinato.expressions.parsing import parse_expression
 from ostinato.expressions.syntax import Name
 
 A, B, C = (OneEvent(letter, letter) for letter in "ABC")
-ONE_OR_MORE, ANY_NUMBER, AT_MOST_ONE = Times
+ONE_OR_MORE, ANY_NUMBER, AT_MOST_ONE = Quantifier
 
 
 def plus(body: EventPattern) -> EventPattern:

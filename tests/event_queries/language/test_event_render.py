@@ -19,8 +19,8 @@ from ostinato.event_queries.language.event_query import (
     EventPattern,
     InOrder,
     OneEvent,
+    Quantifier,
     Repeated,
-    Times,
 )
 from ostinato.event_queries.language.event_render import render_event_pattern, render_event_query
 
@@ -72,7 +72,7 @@ def _larger(inner: st.SearchStrategy[EventPattern]) -> st.SearchStrategy[EventPa
         st.lists(inner, min_size=1, max_size=3).map(tuple).map(InOrder),
         several.map(AnyOf),
         several.map(AllOf),
-        st.builds(Repeated, inner, st.sampled_from(Times)),
+        st.builds(Repeated, inner, st.sampled_from(Quantifier)),
         inner.map(Absent).map(lambda part: part.body if isinstance(part.body, Absent) else part),
     )
 

@@ -1,4 +1,4 @@
-"""Which engine runs which queries of a workload."""
+"""The engines of a workload's queries."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def test_queries_that_share_a_loop_run_together() -> None:
 
 
 def test_what_the_shared_engine_declines_runs_apart_and_says_why() -> None:
-    found = groups(
+    engines = groups(
         "SEQ(A, B+ b) WHERE NEXT(b).x > b.x RETURN COUNT(*)",
         "SEQ(C, B+) RETURN COUNT(*)",
         "SEQ(D, B+) RETURN COUNT(*)",
     )
-    assert [(queries(group), group.shared, group.why) for group in found] == [
+    assert [(queries(group), group.shared, group.why) for group in engines] == [
         ([0], False, (CHEAPER_APART,)),
         ([1, 2], True, ()),
     ]
@@ -77,17 +77,17 @@ def test_never_share() -> None:
 
 
 def test_streams_never_mix_and_matches_are_not_aggregated() -> None:
-    found = groups(
+    engines = groups(
         "SEQ(A, B+) GROUP BY district RETURN COUNT(*)",
         "SEQ(C, B+) RETURN COUNT(*)",
         "SEQ(C, B+) RETURN MATCHES",
     )
-    assert [(group.stream, queries(group), group.shared) for group in found] == [(0, [0], False), (1, [1], False)]
+    assert [(group.stream, queries(group), group.shared) for group in engines] == [(0, [0], False), (1, [1], False)]
 
 
 def test_the_parts_of_a_conjunction_share_with_each_other() -> None:
-    (found,) = groups("SEQ(A, B+) AND B+ RETURN COUNT(*)")
-    assert found.members == (Member(0, 0), Member(0, 1)) and found.shared
+    (engines,) = groups("SEQ(A, B+) AND B+ RETURN COUNT(*)")
+    assert engines.members == (Member(0, 0), Member(0, 1)) and engines.shared
 
 
 def test_the_template_calls_events_by_their_types() -> None:

@@ -1,4 +1,4 @@
-"""What a workload of event queries is made of: conditions, values and edges numbered once, a program for each query."""
+"""The plan of a workload: conditions, values and edges numbered once, a program for each query."""
 
 from __future__ import annotations
 

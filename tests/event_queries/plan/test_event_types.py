@@ -1,4 +1,4 @@
-"""Types of event queries: what engines compare as numbers, what they can't add up, what comes out."""
+"""Types of event queries: edges that engines compare as numbers, unsupported values, output types."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def refused(text: str, time: str = "ts") -> QueryError:
 def edge(condition: str) -> str:
     """The one edge of `B+ b` under a condition, as the engine gets it."""
     plan = typed(f"PATTERN B+ b WHERE {condition} RETURN COUNT(*)").plan
-    (found,) = plan.queries[0].programs[0].edges
-    if found.op is None:
-        assert found.pair_test == 0
+    (result,) = plan.queries[0].programs[0].edges
+    if result.op is None:
+        assert result.pair_test == 0
         return "pair"
-    after, before = (render_expression(plan.values[i]) for i in (found.after_value, found.before_value))
-    return f"{after} {found.op} {before}"
+    after, before = (render_expression(plan.values[i]) for i in (result.after_value, result.before_value))
+    return f"{after} {result.op} {before}"
 
 
 def test_numbers_and_times_are_compared_by_engines() -> None:
@@ -81,8 +81,8 @@ ITEMS = (
 
 
 def outputs(numbers: str = "decimal", approximate: bool = False) -> list[str]:
-    found = typed(f"PATTERN B+ b GROUP BY district RETURN {ITEMS}", numbers=numbers, approximate=approximate)
-    return [t.spark_name(kind) for kind in found.output_types[0]]
+    result = typed(f"PATTERN B+ b GROUP BY district RETURN {ITEMS}", numbers=numbers, approximate=approximate)
+    return [t.spark_name(kind) for kind in result.output_types[0]]
 
 
 def test_types_of_outputs() -> None:
@@ -98,8 +98,8 @@ def test_types_of_outputs() -> None:
 
 def test_edges_of_windows_have_the_type_of_time() -> None:
     def edges(within: str, time: str) -> list[str]:
-        found = typed(f"PATTERN B+ WITHIN {within} RETURN COUNT(*)", time=time).output_types[0]
-        return [t.spark_name(kind) for kind in found[:2]]
+        result = typed(f"PATTERN B+ WITHIN {within} RETURN COUNT(*)", time=time).output_types[0]
+        return [t.spark_name(kind) for kind in result[:2]]
 
     assert edges("1 HOUR TUMBLE", "ts") == ["TIMESTAMP_NTZ"] * 2
     assert edges("2 DAYS SLIDE 1 DAY", "day") == ["DATE"] * 2
@@ -119,19 +119,19 @@ def test_spark_answers_for_what_it_evaluates() -> None:
     with pytest.raises(QueryError, match="FUNCTION"):
         type_events(plan, TYPES.__getitem__, t.Settings())
     answers = {plan.conditions[0]: pa.bool_(), plan.values[0]: pa.int32()}
-    found = type_events(plan, TYPES.__getitem__, t.Settings(), expression_type=answers.__getitem__)
-    assert found.value_types == (pa.int32(),) and found.slot_type(0, 0) == pa.int32()
+    result = type_events(plan, TYPES.__getitem__, t.Settings(), expression_type=answers.__getitem__)
+    assert result.value_types == (pa.int32(),) and result.slot_type(0, 0) == pa.int32()
 
 
 def test_typed_plans_travel() -> None:
-    found = typed("PATTERN SEQ(A, B+ b) WHERE NEXT(b).f > b.x RETURN COUNT(*), AVG(b.price)")
-    assert pickle.loads(pickle.dumps(found)) == found
+    result = typed("PATTERN SEQ(A, B+ b) WHERE NEXT(b).f > b.x RETURN COUNT(*), AVG(b.price)")
+    assert pickle.loads(pickle.dumps(result)) == result
 
 
 def test_values_as_engines_take_them() -> None:
     def numbers(values: list[object], kind: pa.DataType, length: int) -> tuple[str, list[object], object]:
-        found, valid = engine_numbers(from_arrow(pa.array(values, kind), kind), length)
-        return str(found.dtype), found.tolist(), None if valid is None else valid.tolist()
+        result, valid = engine_numbers(from_arrow(pa.array(values, kind), kind), length)
+        return str(result.dtype), result.tolist(), None if valid is None else valid.tolist()
 
     assert numbers([1, 2], pa.int16(), 2) == ("int64", [1, 2], None)
     assert numbers([1.5, None], pa.float32(), 2) == ("float64", [1.5, 0.0], [True, False])

@@ -9,16 +9,16 @@ import pytest
 
 from ostinato.event_queries.plan.event_program import NO_WINDOW, Numbers, QueryResults, SlotKind, joined_results
 from ostinato.event_queries.task.group_partials import packed, unpacked
-from ostinato.event_queries.task.group_results import conjunction, of_groups
+from ostinato.event_queries.task.group_results import conjunction, results_by_group
 from ostinato.kernels.numbers.python_numbers import Extended
 
 KINDS = (SlotKind.SUM, SlotKind.MIN, SlotKind.COUNT)
 
 
 def integers(*numbers: int) -> Any:
-    found = np.empty(len(numbers), object)
-    found[:] = numbers
-    return found
+    combined = np.empty(len(numbers), object)
+    combined[:] = numbers
+    return combined
 
 
 def results(sequence: list[int], window: list[int], count: Numbers, *slots: tuple[Numbers, list[bool]]) -> QueryResults:
@@ -31,7 +31,7 @@ def results(sequence: list[int], window: list[int], count: Numbers, *slots: tupl
     )
 
 
-FOUND = results(
+BY_SEQUENCE = results(
     [0, 1, 2, 2],
     [0, 0, 0, 5],
     integers(2**70, 1, 3, 4),
@@ -42,31 +42,31 @@ FOUND = results(
 
 
 def test_sequences_of_a_group_are_added_up() -> None:
-    found = of_groups(FOUND, np.array([1, 0, 1]), KINDS)
-    assert list(zip(found.sequence.tolist(), found.window.tolist(), strict=True)) == [(0, 0), (1, 0), (1, 5)]
-    assert found.count.tolist() == [1, 2**70 + 3, 4]  # type: ignore[union-attr]
-    sums, least, counts = found.slots
-    assert (sums.tolist()[1:], found.present[0].tolist()) == ([7, 1], [False, True, True])  # type: ignore[union-attr]
-    assert (least.tolist()[1:], found.present[1].tolist()) == ([2, 9], [False, True, True])  # type: ignore[union-attr]
+    combined = results_by_group(BY_SEQUENCE, np.array([1, 0, 1]), KINDS)
+    assert list(zip(combined.sequence.tolist(), combined.window.tolist(), strict=True)) == [(0, 0), (1, 0), (1, 5)]
+    assert combined.count.tolist() == [1, 2**70 + 3, 4]  # type: ignore[union-attr]
+    sums, least, counts = combined.slots
+    assert (sums.tolist()[1:], combined.present[0].tolist()) == ([7, 1], [False, True, True])  # type: ignore[union-attr]
+    assert (least.tolist()[1:], combined.present[1].tolist()) == ([2, 9], [False, True, True])  # type: ignore[union-attr]
     assert counts.tolist() == [0, 6, 2]  # type: ignore[union-attr]
 
 
 def test_one_sequence_a_group_is_only_put_in_order() -> None:
-    found = of_groups(FOUND, np.array([2, 0, 1]), KINDS)
-    assert found.sequence.tolist() == [0, 1, 1, 2]
-    assert found.count.tolist() == [1, 3, 4, 2**70]  # type: ignore[union-attr]
+    combined = results_by_group(BY_SEQUENCE, np.array([2, 0, 1]), KINDS)
+    assert combined.sequence.tolist() == [0, 1, 1, 2]
+    assert combined.count.tolist() == [1, 3, 4, 2**70]  # type: ignore[union-attr]
 
 
 def test_approximate_numbers_are_added_up_by_their_exponents() -> None:
-    rough = Extended(np.array([1.0, 1.0, 0.0, 1.0]), np.array([2_000, 1_999, 0, 3]))
-    found = of_groups(results([0, 1, 2, 2], [0, 0, 0, 5], rough), np.array([0, 0, 0]), ())
-    assert isinstance(found.count, Extended)
-    assert np.log2(found.count.mantissa) + found.count.exponent == pytest.approx([np.log2(1.5) + 2_000, 3])
+    approximate = Extended(np.array([1.0, 1.0, 0.0, 1.0]), np.array([2_000, 1_999, 0, 3]))
+    combined = results_by_group(results([0, 1, 2, 2], [0, 0, 0, 5], approximate), np.array([0, 0, 0]), ())
+    assert isinstance(combined.count, Extended)
+    assert np.log2(combined.count.mantissa) + combined.count.exponent == pytest.approx([np.log2(1.5) + 2_000, 3])
 
 
 def test_parts_travel_as_bytes() -> None:
     real = results([0], [NO_WINDOW], Extended(np.array([0.5]), np.array([5_000])), (np.array([2.5]), [True]))
-    for before in (FOUND, real):
+    for before in (BY_SEQUENCE, real):
         after = unpacked(packed(before), len(before.slots))
         assert after.window.tolist() == before.window.tolist()
         for one, other in zip((after.count, *after.slots), (before.count, *before.slots), strict=True):
@@ -89,16 +89,16 @@ def test_negative_numbers_travel_too() -> None:
 
 
 def test_parts_of_all_tasks_are_the_whole() -> None:
-    whole = of_groups(joined_results([FOUND, FOUND]), np.zeros(3, np.int64), KINDS)
+    whole = results_by_group(joined_results([BY_SEQUENCE, BY_SEQUENCE]), np.zeros(3, np.int64), KINDS)
     assert whole.window.tolist() == [0, 5]
     assert whole.count.tolist() == [2 * (2**70 + 4), 8]  # type: ignore[union-attr]
 
 
 def test_pairs_of_matches() -> None:
-    """Of 4 and 5 matches 2 are of both parts; what a part has elsewhere pairs with nothing."""
+    """2 of the 4 and 5 matches belong to both parts. Matches of other windows form no pairs."""
     one = results([0, 1], [0, 0], integers(4, 1))
     other = results([0], [0], integers(5))
     both = results([0], [0], integers(2))
-    found = conjunction([one, other, both])
-    assert (found.sequence.tolist(), found.count.tolist()) == ([0], [17])  # type: ignore[union-attr]
+    combined = conjunction([one, other, both])
+    assert (combined.sequence.tolist(), combined.count.tolist()) == ([0], [17])  # type: ignore[union-attr]
     assert conjunction([one, other]).count.tolist() == [20]  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""Rows in any order -> sequences: which events may stand in one match, and in which order."""
+"""Rows in any order -> sequences: the events that may be in one match, in order."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ostinato.event_queries.task.sequences import Keys, Sequences, find_sequences
+from ostinato.event_queries.task.sequences import SequenceKeys, Sequences, find_sequences
 
 
 def found(time: list[Any], group: list[Any] | None = None, same: list[Any] | None = None, **options: Any) -> Sequences:
-    keys = Keys([] if group is None else [pa.array(group)], [] if same is None else [pa.array(same)], pa.array(time))
+    keys = SequenceKeys(
+        [] if group is None else [pa.array(group)], [] if same is None else [pa.array(same)], pa.array(time)
+    )
     return find_sequences(len(time), keys, **options)
 
 
@@ -74,5 +76,5 @@ def test_nothing() -> None:
 
 
 def test_dates_are_midnights() -> None:
-    keys = Keys([], [], pa.array([1, 0], pa.int32()).cast(pa.date32()))
+    keys = SequenceKeys([], [], pa.array([1, 0], pa.int32()).cast(pa.date32()))
     assert find_sequences(2, keys).time.tolist() == [0, 86_400_000_000]

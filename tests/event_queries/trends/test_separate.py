@@ -28,7 +28,7 @@ from ostinato.event_queries.plan.event_program import (
 )
 from ostinato.event_queries.trends.separate.ordered_plan import needs_visits
 from ostinato.event_queries.trends.separate.running_plan import in_place_order, needs_events
-from ostinato.event_queries.trends.separate.separate_engine import SeparateEngine, way_of
+from ostinato.event_queries.trends.separate.separate_engine import SeparateEngine, method_of
 from ostinato.kernels.numbers.python_numbers import Extended
 
 pytestmark = pytest.mark.kernel
@@ -351,7 +351,7 @@ def test_edges_in_an_order_in_which_sums_change_at_once() -> None:
 
 def test_which_way_a_program_goes() -> None:
     query = program("SEQ(A, B+)")
-    assert way_of(query).startswith("running sums")
-    assert way_of(replace(query, edges=(EdgeTest(1, 1, "<", 0, 0),))).startswith("sums by the rank")
-    assert "test of pairs" in way_of(replace(query, edges=(EdgeTest(1, 1, pair_test=0),)))
-    assert way_of(program("SEQ(A, NOT SEQ(C, D), B)")).endswith("(several events together must be absent)")
+    assert method_of(query).startswith("running sums")
+    assert method_of(replace(query, edges=(EdgeTest(1, 1, "<", 0, 0),))).startswith("sums by the rank")
+    assert "test of pairs" in method_of(replace(query, edges=(EdgeTest(1, 1, pair_test=0),)))
+    assert method_of(program("SEQ(A, NOT SEQ(C, D), B)")).endswith("(several events together must be absent)")

@@ -235,13 +235,13 @@ def test_it_says_why_it_declines() -> None:
     long_absence = replace(program("A !N B+"), automaton=replace(program("A !N B+").automaton, absences=(several,)))
     assert declined([Q1, Q2]) is None
     assert declined([Q1]) == "no two queries repeat the same events"
-    assert declined([Q1, replace(Q2, extent=span)]) == "WITHIN without SLIDE asks for each match's own begin"
+    assert declined([Q1, replace(Q2, extent=span)]) == "WITHIN without SLIDE needs the start of each match"
     assert declined([Q1, replace(Q2, edges=(edge,))]) is None
     edge = EdgeTest(0, 1, "<", 0, 0)
     assert declined([Q1, replace(Q2, edges=(edge,))]) == (
         "conditions between adjacent events other than those of one repeated event"
     )
-    assert declined([Q1, replace(Q2, selection=Selection.NEXT)]) == "only SKIP TILL ANY MATCH shares"
+    assert declined([Q1, replace(Q2, selection=Selection.NEXT)]) == "only SKIP TILL ANY MATCH can be shared"
     many = windows(1_000_000, 1)
     assert declined([replace(Q1, extent=many), Q2]) == "too many windows are open at once"
     assert declined([Q1, long_absence]) == "NOT over more than one event"

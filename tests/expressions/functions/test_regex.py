@@ -25,13 +25,13 @@ PATTERNS = (
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_our_search_finds_what_pythons_finds(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_our_search_finds_the_same_as_pythons(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = random.Random(pattern)
     texts = ["".join(drawn.choice("abcd\n") for _ in range(drawn.randrange(9))) for _ in range(60)]
     quick, own = JavaRegex(pattern), JavaRegex(pattern)
-    found = [list(quick.matches(text)) for text in texts]
+    expected = [list(quick.matches(text)) for text in texts]
     monkeypatch.setattr(regex, "FEW_STEPS", -1)
-    assert [list(own.matches(text)) for text in texts] == found
+    assert [list(own.matches(text)) for text in texts] == expected
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_search_takes_steps_in_proportion_to_the_text(pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "said"),
+    ("pattern", "message"),
     [
         ("(?=a)", "lookahead"),
         ("(?<!a)b", "lookbehind"),
@@ -67,8 +67,8 @@ def test_a_search_takes_steps_in_proportion_to_the_text(pattern: str) -> None:
         ("a\\", "too early"),
     ],
 )
-def test_what_is_refused_is_named(pattern: str, said: str) -> None:
-    with pytest.raises(RegexError, match=said):
+def test_the_error_names_the_refused_construct(pattern: str, message: str) -> None:
+    with pytest.raises(RegexError, match=message):
         java_regex(pattern)
 
 
@@ -76,13 +76,13 @@ def drawn_pattern(drawn: random.Random, depth: int) -> str:
     """A pattern that means the same in Java and Python, apart from repetitions that are refused."""
     if depth == 0 or drawn.random() < 0.3:
         return drawn.choice(["a", "b", "[ab]", "[^a]", r"\d", r"\b", "(?i:A)", r"\A"])
-    parts = [drawn_pattern(drawn, depth - 1) for _ in range(drawn.randrange(1, 4))]
+    pieces = [drawn_pattern(drawn, depth - 1) for _ in range(drawn.randrange(1, 4))]
     opening = drawn.choice(["(", "(?:"])
     quantifier = drawn.choice(["", "", "*", "+", "?", "{2}", "{1,2}", "*?", "+?", "??", "{2,}"])
-    return f"{opening}{drawn.choice(['', '|']).join(parts)}){quantifier}"
+    return f"{opening}{drawn.choice(['', '|']).join(pieces)}){quantifier}"
 
 
-def test_both_searches_find_what_pythons_re_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_searches_find_the_same_as_pythons_re(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = random.Random(16)
     compared = 0
     while compared < 1_000:
@@ -130,15 +130,15 @@ def test_word_edges_need_an_ascii_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "unsure"),
+    ("pattern", "uncertain_groups"),
     [("((a)b)+", {2}), ("(?:(a))+", {1}), ("(a)*(b)?((c))?", set()), ("((a)(b)){1}(c)", {2, 3}), ("(?:(a)|b)*", {1})],
 )
-def test_groups_inside_a_repetition_are_unsure(pattern: str, unsure: set[int]) -> None:
-    assert java_regex(pattern).unsure == unsure
+def test_groups_inside_a_repetition_are_uncertain(pattern: str, uncertain_groups: set[int]) -> None:
+    assert java_regex(pattern).uncertain_groups == uncertain_groups
 
 
 @pytest.mark.parametrize(
-    ("condition", "said"),
+    ("condition", "message"),
     [
         ("regexp_extract(s, '((a)b)+', 2) = 'a'", "group 2"),
         ("regexp_replace(s, '((a)b)+', '$2') = 'a'", "group 2"),
@@ -147,14 +147,14 @@ def test_groups_inside_a_repetition_are_unsure(pattern: str, unsure: set[int]) -
         ("repeat('a', 300000) RLIKE 'a{4900}b'", "too large for the text"),
     ],
 )
-def test_what_is_refused_is_an_error_of_the_query(condition: str, said: str) -> None:
+def test_a_refused_pattern_or_text_is_an_error_of_the_query(condition: str, message: str) -> None:
     text = f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY x ALL ROWS PER MATCH PATTERN (A) DEFINE A AS {condition})"
-    with pytest.raises(OstinatoError, match=said) as error:
+    with pytest.raises(OstinatoError, match=message) as error:
         ost.match(text, pa.table({"x": [1], "s": ["abé"]}))
     assert error.value.code == "INVALID_REGEX"
 
 
-def test_all_matches_of_a_text_share_what_has_failed() -> None:
+def test_all_matches_of_a_text_share_failed_attempts() -> None:
     begin = time.thread_time()
     assert len(list(java_regex("a.*b|a").matches("a" * 20_000))) == 20_000
     assert time.thread_time() - begin < 10  # 600 million steps otherwise; about 0.1 s

@@ -48,7 +48,7 @@ def test_against_python(name: str, exact: object, zero_divides: bool) -> None:
     left, right = (np.array(side, np.int64) for side in zip(*pairs, strict=True))
     value, bad = np.zeros(len(pairs), np.int64), np.zeros(len(pairs), np.bool_)
     kernel(over_all)(left, right, value, bad)
-    for (x, y), found, overflow in zip(pairs, value.tolist(), bad.tolist(), strict=True):
+    for (x, y), result, overflow in zip(pairs, value.tolist(), bad.tolist(), strict=True):
         wanted = exact(x, y)  # type: ignore[operator]
         assert overflow == (not SMALLEST <= wanted <= LARGEST), (x, y)
-        assert found == wrapped(wanted), (x, y)
+        assert result == wrapped(wanted), (x, y)

@@ -42,10 +42,10 @@ def test_lists_of_different_lengths_and_null_are_different_keys() -> None:
 
 def test_several_keys_are_equal_where_all_are() -> None:
     letters, numbers = pa.array(["a", "a", "b", None, None, "a"]), pa.array([1, 2, 1, 1, 1, 1])
-    found = group_numbers(6, [letters, numbers]).tolist()
-    assert found[0] == found[5]
-    assert found[3] == found[4]
-    assert len(set(found)) == 4
+    groups = group_numbers(6, [letters, numbers]).tolist()
+    assert groups[0] == groups[5]
+    assert groups[3] == groups[4]
+    assert len(set(groups)) == 4
 
 
 # --- order ------------------------------------------------------------------------------------------------------------

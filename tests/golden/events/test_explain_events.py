@@ -80,7 +80,7 @@ def test_no_golden_without_a_query() -> None:
 def test_after_a_run() -> None:
     asked, _ = QUERIES["workload"]
     text = explain_events(asked, RIDES, {"bursts": 12, "lane updates saved": 3_456})
-    assert text.endswith("6. What the last run did\n   bursts              12\n   lane updates saved  3,456")
+    assert text.endswith("6. Counters of the last run\n   bursts              12\n   lane updates saved  3,456")
 
 
 def test_columns_are_those_that_the_query_mentions() -> None:

@@ -1,4 +1,4 @@
-"""Numbers of several sequences made one, and numbers of any size as columns."""
+"""Numbers of several sequences added up by group, and numbers of any size as columns."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ def test_counts_of_the_sequences_of_a_group_are_added() -> None:
 
 
 def test_approximate_numbers_are_added_at_the_larger_exponent() -> None:
-    found = n.approximate_sums(near([1.0, 3.0, 1.0, 0.0], [5_000, 5_000, 0, 9_000]), np.array([0, 0, 0, 1]), 2)
-    assert math.frexp(found.mantissa[0])[0] == 0.5 and found.exponent[0] + math.frexp(found.mantissa[0])[1] == 5_003
-    assert found.mantissa[1] == 0
+    result = n.approximate_sums(near([1.0, 3.0, 1.0, 0.0], [5_000, 5_000, 0, 9_000]), np.array([0, 0, 0, 1]), 2)
+    assert math.frexp(result.mantissa[0])[0] == 0.5 and result.exponent[0] + math.frexp(result.mantissa[0])[1] == 5_003
+    assert result.mantissa[1] == 0
 
 
 def test_extremes_take_present_values_only_and_nan_is_the_largest() -> None:
     values, present = np.array([3, 1, 2, 9]), np.array([True, True, True, False])
     group = np.array([0, 0, 2, 2])
-    assert [part.tolist() for part in n.extremes(values, present, group, 3, largest=False)] == [[1, 0, 2], [1, 0, 1]]
-    assert [part.tolist() for part in n.extremes(values, present, group, 3, largest=True)] == [[3, 0, 2], [1, 0, 1]]
+    assert [array.tolist() for array in n.extremes(values, present, group, 3, largest=False)] == [[1, 0, 2], [1, 0, 1]]
+    assert [array.tolist() for array in n.extremes(values, present, group, 3, largest=True)] == [[3, 0, 2], [1, 0, 1]]
     floats = np.array([np.nan, 1.0])
     everywhere = np.ones(2, np.bool_)
     assert np.isnan(n.extremes(floats, everywhere, np.zeros(2, np.int64), 1, largest=True)[0][0])
@@ -63,8 +63,8 @@ def test_extremes_take_present_values_only_and_nan_is_the_largest() -> None:
 
 def test_a_conjunction_counts_unordered_pairs_of_distinct_matches() -> None:
     assert n.conjunction_counts(ints(4, 1, 0), ints(5, 1, 7), ints(2, 1, 0)).tolist() == [17, 0, 0]
-    found = n.approximate_conjunction_counts(near([4, 1], [0, 0]), near([5, 1], [0, 0]), near([2, 1], [0, 0]))
-    assert np.ldexp(found.mantissa, found.exponent.astype(np.int32)).tolist() == [17, 0]
+    result = n.approximate_conjunction_counts(near([4, 1], [0, 0]), near([5, 1], [0, 0]), near([2, 1], [0, 0]))
+    assert np.ldexp(result.mantissa, result.exponent.astype(np.int32)).tolist() == [17, 0]
 
 
 def test_decimals_hold_38_digits_and_not_one_more() -> None:
@@ -105,14 +105,14 @@ def test_very_long_texts() -> None:
     assert int(text[:18]) == number // 10 ** (len(text) - 18)
 
 
-def test_log10_of_what_no_double_holds() -> None:
+def test_log10_beyond_the_range_of_doubles() -> None:
     assert column(ints(1_000, 100), NumberForm.LOG10) == [3.0, 2.0]
     assert column(ints(HUGE), NumberForm.LOG10)[0] == pytest.approx(5_000 * math.log10(3))
     assert column(ints(0), NumberForm.LOG10, is_count=True) == [-math.inf]
     assert column(ints(0), NumberForm.LOG10) == [None]
     assert column(ints(12_345), NumberForm.LOG10, scale=2) == [pytest.approx(math.log10(123.45))]
-    found = n.approximate_column(near([1.0], [10_000]), None, NumberForm.LOG10, somewhere)
-    assert found[0].as_py() == pytest.approx(10_000 * math.log10(2))
+    result = n.approximate_column(near([1.0], [10_000]), None, NumberForm.LOG10, somewhere)
+    assert result[0].as_py() == pytest.approx(10_000 * math.log10(2))
 
 
 def test_a_negative_sum_has_no_logarithm() -> None:
@@ -141,13 +141,13 @@ def test_approximate_numbers_are_doubles_while_they_fit() -> None:
 def test_averages_are_rounded_once() -> None:
     assert n.average_column(ints(10, 1, 5 * HUGE), ints(4, 0, 2 * HUGE)).to_pylist() == [2.5, None, 2.5]
     assert n.average_column(ints(250), ints(1), scale=2).to_pylist() == [2.5]
-    found = n.approximate_average_column(near([5.0, 1.0], [9_000, 0]), near([2.0, 0.0], [9_000, 0]))
-    assert found.to_pylist() == [2.5, None]
+    result = n.approximate_average_column(near([5.0, 1.0], [9_000, 0]), near([2.0, 0.0], [9_000, 0]))
+    assert result.to_pylist() == [2.5, None]
 
 
 def test_exact_numbers_become_approximate() -> None:
-    found = n.approximate_of(ints(HUGE, -3, 0))
-    assert [math.log2(abs(m)) + e if m else None for m, e in zip(found.mantissa, found.exponent, strict=True)] == [
+    result = n.approximate_of(ints(HUGE, -3, 0))
+    assert [math.log2(abs(m)) + e if m else None for m, e in zip(result.mantissa, result.exponent, strict=True)] == [
         pytest.approx(5_000 * math.log2(3)), pytest.approx(math.log2(3)), None
     ]  # fmt: skip
 
@@ -162,10 +162,10 @@ def test_exact_numbers_become_approximate() -> None:
     ],
 )
 def test_values_get_their_type_back(kind: pa.DataType, stored: list[int], shown: list[Any]) -> None:
-    found = n.value_column(np.array([*stored, 0]), np.array([True, False]), kind)
-    assert found.type == kind and found.to_pylist() == [*shown, None]
+    result = n.value_column(np.array([*stored, 0]), np.array([True, False]), kind)
+    assert result.type == kind and result.to_pylist() == [*shown, None]
 
 
 def test_floats_get_their_type_back() -> None:
-    found = n.value_column(np.array([1.5, np.nan]), np.array([True, True]), pa.float32())
-    assert found.type == pa.float32() and found[0].as_py() == 1.5 and math.isnan(found[1].as_py())
+    result = n.value_column(np.array([1.5, np.nan]), np.array([True, True]), pa.float32())
+    assert result.type == pa.float32() and result[0].as_py() == 1.5 and math.isnan(result[1].as_py())

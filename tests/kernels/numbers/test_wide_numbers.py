@@ -1,4 +1,4 @@
-"""Doubles with an extended exponent: right beyond what doubles hold, and the same bits below."""
+"""Doubles with an extended exponent: correct beyond the range of doubles, and the same bits within it."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def test_wide_numbers_are_right_to_the_last_digits(a: complex, b: complex) -> No
     results = np.zeros(4, np.complex128)
     assert compute(np.array([a, b]), results)
     wanted = [exact(a) + exact(b), exact(a) * exact(b), exact(a) * 3, min(exact(a), exact(b))]
-    for found, right in zip(results, wanted, strict=True):
-        assert abs(exact(complex(found)) - right) <= right * Fraction(1, 1 << 52)
+    for result, right in zip(results, wanted, strict=True):
+        assert abs(exact(complex(result)) - right) <= right * Fraction(1, 1 << 52)
 
 
 @pytest.mark.kernel

@@ -1,4 +1,4 @@
-"""Texts of path queries: what they mean, and what is said about those that mean nothing."""
+"""Texts of path queries: their meaning, and the errors of invalid ones."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from ostinato.path_queries.questions import chat_endpoint as path_endpoint
 
 
 class _Model(BaseHTTPRequestHandler):
-    """Answers what the server's `replies` say, and writes down what it was asked."""
+    """Answers with the server's `replies`, and records the requests."""
 
     def do_POST(self) -> None:
         length = int(self.headers["Content-Length"])
@@ -233,7 +233,7 @@ def shown(error: BaseException) -> str:
 
 
 def repeats_the_key(model: _Model) -> None:
-    """A server that tells what it was told: in the status line, a header and the body."""
+    """A server that repeats the request in the status line, a header and the body."""
     said = model.headers["Authorization"]
     model.wfile.write(f"HTTP/1.1 401 {said}\r\nX: {said}\r\n\r\n{said}".encode())
 

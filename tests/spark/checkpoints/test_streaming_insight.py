@@ -1,4 +1,4 @@
-"""Seeing into a stream: open runs, metrics, and what finish refuses."""
+"""Insight into a stream: open partial matches, metrics, and the errors of `ost.finish`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryListener
-from tests.spark.streams.spark_streams import START, Source, asked, seconds
+from tests.spark.streams.spark_streams import START, Source, matching, seconds
 
 import ostinato as ost
 from ostinato.errors import OstinatoError
@@ -31,8 +31,8 @@ def test_open_runs_by_key(source: Source) -> None:
     """Key 1 waits behind `a b b`, key 2 has its match, key 3 began anew after one; z only moves the watermark."""
     table = pa.concat_tables([letters("1", "abb", 0), letters("2", "ac", 0), letters("3", "abdxa", 0)])
     source.add(table, letters("z", "z", 60), letters("z", "z", 120))
-    found = source.run(source.read().transform(asked(ABC)))
-    assert sorted(found.column("k").to_pylist()) == ["2", "3"]
+    result = source.run(source.read().transform(matching(ABC)))
+    assert sorted(result.column("k").to_pylist()) == ["2", "3"]
     open_runs = ost.state(source.session, source.checkpoint).toArrow().sort_by("k").to_pylist()
     assert open_runs == [
         {"k": "1", "waiting_since": START, "rows": 3, "next": ["B", "C", "D"]},
@@ -65,7 +65,7 @@ def test_metrics_for_prometheus(source: Source, tmp_path: Path) -> None:
     source.session.streams.addListener(ended)
     try:
         source.add(letters("1", "abb", 0), letters("1", "c", 60), letters("z", "z", 120), letters("1", "a", 1))
-        source.run(source.read().transform(asked(ABC, buckets=1)))
+        source.run(source.read().transform(matching(ABC, buckets=1)))
         assert ended.seen.wait(60)
     finally:
         source.session.streams.removeListener(metrics)
@@ -105,7 +105,7 @@ def test_a_stalled_watermark_shows() -> None:
     assert metrics.of_query["watermark_unmoved_seconds"] == 290
 
 
-# --- what is refused --------------------------------------------------------------------------------------------------
+# --- refused ----------------------------------------------------------------------------------------------------------
 
 
 def code_of(action: Any) -> str:
@@ -118,7 +118,7 @@ def test_what_finish_refuses(source: Source) -> None:
     """Not a checkpoint; a session with other rules; a stream that was stopped inside a batch."""
     assert code_of(lambda: ost.finish(source.session, str(source.folder))) == "NO_STATE"
     source.add(letters("1", "abb", 0), letters("1", "c", 60))
-    source.run(source.read().transform(asked(ABC)))
+    source.run(source.read().transform(matching(ABC)))
     assert code_of(lambda: ost.finish(source.session, source.checkpoint, operator=5)) == "NO_STATE"
     assert code_of(lambda: ost.finish(source.session, 5)) == "INVALID_OPTION"  # type: ignore[arg-type]
     assert code_of(lambda: ost.finish(None, source.checkpoint)) == "INVALID_OPTION"  # type: ignore[arg-type]
@@ -134,12 +134,12 @@ def test_what_finish_refuses(source: Source) -> None:
 
 def test_a_checkpoint_of_another_query(source: Source) -> None:
     source.add(letters("1", "abb", 0))
-    source.run(source.read().transform(asked(ABC)))
+    source.run(source.read().transform(matching(ABC)))
     source.add(letters("1", "c", 60))
     spaced = ABC.replace("PATTERN", "  /* as before */ PATTERN")
-    source.run(source.read("7 seconds").transform(asked(spaced, max_partial_matches=5_000)))  # may go on
+    source.run(source.read("7 seconds").transform(matching(spaced, max_partial_matches=5_000)))  # may go on
     source.add(letters("1", "c", 61))
-    for changed in (asked(ABC.replace("HOUR", "DAY")), asked(ABC, buckets=8)):
+    for changed in (matching(ABC.replace("HOUR", "DAY")), matching(ABC, buckets=8)):
         with pytest.raises(Exception, match="STATE_OF_OTHER_QUERY") as caught:
             source.run(source.read().transform(changed))
         error = ost.unwrap(caught.value)

@@ -15,10 +15,10 @@ import ostinato as ost
 COUNTS = "PARTITION BY k ORDER BY id MEASURES count(*) AS n, min(id) AS f, max(id) AS l PATTERN (A+)"
 
 
-def rows(found: DataFrame | pa.Table) -> list[tuple[Any, ...]]:
-    if isinstance(found, pa.Table):
-        return sorted((tuple(row.values()) for row in found.to_pylist()), key=repr)
-    return sorted((tuple(row) for row in found.collect()), key=repr)
+def rows(result: DataFrame | pa.Table) -> list[tuple[Any, ...]]:
+    if isinstance(result, pa.Table):
+        return sorted((tuple(row.values()) for row in result.to_pylist()), key=repr)
+    return sorted((tuple(row) for row in result.collect()), key=repr)
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +38,9 @@ def test_null_nan_and_negative_zero_keys(session: SparkSession, sort: Any) -> No
     values = [0.0, -0.0, math.nan, -math.nan, None, 1.5]
     data = [(i, values[i % 6]) for i in range(60)]
     df = session.createDataFrame(data, "id int, k double").repartition(5)
-    found = rows(df.transform(ost.match_recognize(COUNTS, sort=sort)))
-    assert sorted(row[1:] for row in found) == [(10, 4, 58), (10, 5, 59), (20, 0, 55), (20, 2, 57)]
-    assert {repr(row[0]).lstrip("-") for row in found} == {"0.0", "nan", "None", "1.5"}
+    result = rows(df.transform(ost.match_recognize(COUNTS, sort=sort)))
+    assert sorted(row[1:] for row in result) == [(10, 4, 58), (10, 5, 59), (20, 0, 55), (20, 2, 57)]
+    assert {repr(row[0]).lstrip("-") for row in result} == {"0.0", "nan", "None", "1.5"}
 
 
 @pytest.mark.parametrize("sort", ["worker", "spark"])
@@ -48,8 +48,8 @@ def test_nan_and_negative_zero_inside_structs_and_arrays(session: SparkSession, 
     values = [0.0, -0.0, math.nan, -math.nan, None, 1.5]
     df = session.createDataFrame([(i, values[i % 6]) for i in range(60)], "id int, v double").repartition(5)
     df = df.selectExpr("id", "struct(v, array(struct(v AS w))) AS k")
-    found = rows(df.transform(ost.match_recognize(COUNTS, sort=sort)))
-    assert sorted(row[1:] for row in found) == [(10, 4, 58), (10, 5, 59), (20, 0, 55), (20, 2, 57)]
+    result = rows(df.transform(ost.match_recognize(COUNTS, sort=sort)))
+    assert sorted(row[1:] for row in result) == [(10, 4, 58), (10, 5, 59), (20, 0, 55), (20, 2, 57)]
 
 
 @pytest.mark.parametrize("sort", ["worker", "spark"])
@@ -77,23 +77,23 @@ def test_an_empty_table(session: SparkSession) -> None:
 
 def test_a_query_that_needs_no_column(session: SparkSession) -> None:
     with pytest.warns(UserWarning, match="without ORDER BY"):
-        found = session.range(3000).transform(ost.match_recognize("MEASURES count(*) AS n PATTERN (A+)"))
-    assert rows(found) == [(3000,)]
+        result = session.range(3000).transform(ost.match_recognize("MEASURES count(*) AS n PATTERN (A+)"))
+    assert rows(result) == [(3000,)]
 
 
 def test_skewed_keys(session: SparkSession) -> None:
     """One key has most rows and spans many batches; a hundred have a few each and share them."""
     df = session.range(9_000).selectExpr("id", "IF(id % 30 = 0, id % 100, -1) AS k")
-    found = rows(df.transform(ost.match_recognize(COUNTS)))
+    result = rows(df.transform(ost.match_recognize(COUNTS)))
     wanted = rows(df.groupBy("k").agg({"id": "count"}))
-    assert [(row[0], row[1]) for row in found] == wanted
+    assert [(row[0], row[1]) for row in result] == wanted
 
 
 def test_many_result_rows(session: SparkSession) -> None:
     df = session.range(70_000).repartition(3)
     clause = "ORDER BY id MEASURES MATCH_NUMBER() AS m, PREV(id) AS p ALL ROWS PER MATCH PATTERN (A)"
-    found = df.transform(ost.match_recognize(clause))
-    assert found.where("m = id + 1 AND p <=> IF(id = 0, NULL, id - 1)").count() == 70_000
+    result = df.transform(ost.match_recognize(clause))
+    assert result.where("m = id + 1 AND p <=> IF(id = 0, NULL, id - 1)").count() == 70_000
 
 
 # --- the same rows whatever the plan ----------------------------------------------------------------------------------
@@ -162,9 +162,9 @@ def test_spark_gives_the_rows_of_a_match_in_process(
     for sort, adaptive, partitions in plans:
         session.conf.set("spark.sql.adaptive.enabled", adaptive)
         session.conf.set("spark.sql.shuffle.partitions", partitions)
-        found = shuffled.transform(ost.match_recognize(QUERIES[name], sort=sort))  # type: ignore[arg-type]
-        assert found.columns == wanted.column_names
-        assert sorted(rows(found), key=repr) == rows(wanted), sort
+        result = shuffled.transform(ost.match_recognize(QUERIES[name], sort=sort))  # type: ignore[arg-type]
+        assert result.columns == wanted.column_names
+        assert sorted(rows(result), key=repr) == rows(wanted), sort
     session.conf.set("spark.sql.adaptive.enabled", "true")
     session.conf.set("spark.sql.shuffle.partitions", "3")
 
@@ -188,8 +188,8 @@ def test_ties_do_not_depend_on_how_rows_arrive(session: SparkSession) -> None:
 def test_who_sorts(session: SparkSession) -> None:
     def plan(**options: Any) -> str:
         clause = "PARTITION BY k ORDER BY id DESC MEASURES 1 AS x PATTERN (A)"
-        found = session.range(1000).selectExpr("id", "id AS k").transform(ost.match_recognize(clause, **options))
-        found.createOrReplaceTempView("ost_plan")
+        result = session.range(1000).selectExpr("id", "id AS k").transform(ost.match_recognize(clause, **options))
+        result.createOrReplaceTempView("ost_plan")
         text = session.sql("EXPLAIN SELECT * FROM ost_plan").collect()[0][0]
         session.catalog.dropTempView("ost_plan")
         return str(text)
@@ -204,8 +204,8 @@ def test_who_sorts(session: SparkSession) -> None:
 def test_only_what_is_needed_travels(session: SparkSession) -> None:
     df = session.range(10).selectExpr("id", "id AS unused", "id * 2 AS v", "id AS k")
     clause = "PARTITION BY k ORDER BY id MEASURES LAST(v) AS x PATTERN (A) DEFINE A AS unused + v > 3"
-    found = df.transform(ost.match_recognize(clause))
-    found.createOrReplaceTempView("ost_plan")
+    result = df.transform(ost.match_recognize(clause))
+    result.createOrReplaceTempView("ost_plan")
     text = session.sql("EXPLAIN SELECT * FROM ost_plan").collect()[0][0]
     session.catalog.dropTempView("ost_plan")
     travels = text.split("MapInArrow SparkTask(")[1].split(")")[0].split(", ")
@@ -222,5 +222,5 @@ def test_the_users_settings_stay(session: SparkSession, shuffled: DataFrame) -> 
 def test_a_pattern_in_place_of_text(session: SparkSession) -> None:
     df = session.range(10).selectExpr("id", "id % 2 AS k")
     query = ost.pattern("A B").partition_by("k").order_by("id").measures(f="A.id", l="B.id").define(B="id > PREV(id)")
-    found = rows(df.transform(ost.match_recognize(query)))
-    assert found == [(0, 0, 2), (0, 4, 6), (1, 1, 3), (1, 5, 7)]
+    result = rows(df.transform(ost.match_recognize(query)))
+    assert result == [(0, 0, 2), (0, 4, 6), (1, 1, 3), (1, 5, 7)]

@@ -50,8 +50,8 @@ def test_case(spark: SparkSession, case: Case) -> None:
             assert ours is not None, str(caught.value)
             assert ours.code == case.error, str(ours)
             return
-        found = ost.sql(statement(case), **tables)
-        rows = [tuple(row) for row in found.collect()]
-    assert replace(case, ordered=False).difference(found.columns, rows) is None  # tasks end in any order
-    for name, written, field in zip(case.expect_columns, case.expect_types, found.schema.fields, strict=True):
+        result = ost.sql(statement(case), **tables)
+        rows = [tuple(row) for row in result.collect()]
+    assert replace(case, ordered=False).difference(result.columns, rows) is None  # tasks end in any order
+    for name, written, field in zip(case.expect_columns, case.expect_types, result.schema.fields, strict=True):
         assert written is None or field.dataType.simpleString() == written.replace(", ", ","), name

@@ -143,11 +143,11 @@ def test_ten_thousand_variables(events: DataFrame) -> None:
     for pattern in (" ".join(variables(10_000)), f"({' | '.join(variables(10_000))})*"):
         clause = f"ORDER BY id MEASURES count(*) AS n PATTERN ({pattern}) DEFINE V1 AS i > 0"
         try:
-            found = [row.n for row in events.transform(ost.match_recognize(clause)).collect()]
+            result = [row.n for row in events.transform(ost.match_recognize(clause)).collect()]
         except ost.QueryError as error:
             assert error.code == "PATTERN_TOO_LARGE"
         else:
-            assert found in ([], [60])
+            assert result in ([], [60])
     assert time.monotonic() - started < 60
 
 
@@ -155,15 +155,15 @@ def test_ten_thousand_variables(events: DataFrame) -> None:
 def test_deeply_nested_groups(events: DataFrame, depth: int) -> None:
     pattern = "(" * depth + "A" + ")" * depth
     try:
-        found = events.transform(ost.match_recognize(f"ORDER BY id MEASURES count(*) AS n PATTERN ({pattern}+)"))
-        assert found.collect() == [(60,)]
+        result = events.transform(ost.match_recognize(f"ORDER BY id MEASURES count(*) AS n PATTERN ({pattern}+)"))
+        assert result.collect() == [(60,)]
         assert depth == 100
     except ost.QueryError as error:
         assert error.code == "TOO_DEEP"
         assert depth > 100
 
 
-# --- what only a row can show -----------------------------------------------------------------------------------------
+# --- errors caused by data --------------------------------------------------------------------------------------------
 
 RUN_TIME = {
     "SKIP_TO_FIRST_ROW": "ORDER BY id MEASURES count(*) AS n AFTER MATCH SKIP TO FIRST A PATTERN (A B)",
@@ -176,9 +176,9 @@ RUN_TIME = {
 
 @pytest.mark.parametrize("code", RUN_TIME)
 def test_run_time_errors_are_one_line_that_unwraps(events: DataFrame, code: str) -> None:
-    found = events.transform(ost.match_recognize(RUN_TIME[code]))
+    result = events.transform(ost.match_recognize(RUN_TIME[code]))
     with pytest.raises(PySparkException) as caught:
-        found.collect()
+        result.collect()
     message = str(caught.value)
     assert message.startswith(f"[USER_RAISED_EXCEPTION] {code}: ")
     assert "\n" not in message.strip()
@@ -251,7 +251,7 @@ def test_conditions_around_the_clause_do_not_drop_an_error(spark: SparkSession, 
     assert run_time_error(matched.where("n > 1")).code == "SKIP_TARGET_MISSING"
 
 
-# --- what is given beside the text ---
+# --- arguments beside the text ---
 
 SELECT = f"SELECT * FROM e MATCH_RECOGNIZE ({B}i > 0)"
 

@@ -101,9 +101,9 @@ def test_whatever_spark_does(spark: SparkSession, adaptive: bool, sort: str) -> 
     clause = f"ORDER BY ts {QUERIES['skip past last row, numbered']}"
     expected = rows_in_process(clause, prices())
     with settings(spark, **{"spark.sql.adaptive.enabled": adaptive, "spark.sql.shuffle.partitions": 5}):
-        found = spark.createDataFrame(prices()).repartition(3).transform(ost.match_recognize(clause, sort=sort))
-        assert rows(found) == expected
-        assert found.union(found).count() == 2 * sum(expected.values())
+        result = spark.createDataFrame(prices()).repartition(3).transform(ost.match_recognize(clause, sort=sort))
+        assert rows(result) == expected
+        assert result.union(result).count() == 2 * sum(expected.values())
 
 
 FAILS_ONCE = """
@@ -168,9 +168,9 @@ def test_tasks_that_fail_and_are_tried_again(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found = json.loads((tmp_path / "rows.json").read_text())
+    result = json.loads((tmp_path / "rows.json").read_text())
     expected = rows_in_process(f"ORDER BY ts {QUERIES[about]}", prices())
-    assert Counter(repr(tuple(row)) for row in found) == expected
+    assert Counter(repr(tuple(row)) for row in result) == expected
     failed = Counter(mark.name.split()[0] for mark in tmp_path.iterdir() if mark.suffix != ".json")
     assert failed["SliceTask"] == 4
     assert failed["StitchTask"] > 1
@@ -207,5 +207,5 @@ def test_cases(spark: SparkSession, case: Case) -> None:
             ours = ost.unwrap(caught.value)
             assert ours is not None and ours.code == case.error, str(caught.value)
             return
-        found = ost.sql(statement(case), skew="slice", **tables)
-        assert replace(case, ordered=False).difference(found.columns, [tuple(row) for row in found.collect()]) is None
+        result = ost.sql(statement(case), skew="slice", **tables)
+        assert replace(case, ordered=False).difference(result.columns, [tuple(row) for row in result.collect()]) is None

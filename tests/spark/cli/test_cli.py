@@ -32,7 +32,7 @@ EXPECTED = [
 
 
 @pytest.fixture
-def given(spark, tmp_path, monkeypatch) -> Path:
+def folder(spark, tmp_path, monkeypatch) -> Path:
     """A folder with the query and its input in every format, as the current one."""
     monkeypatch.chdir(tmp_path)
     Path("q.sql").write_text(QUERY)
@@ -49,7 +49,7 @@ def run(capsys, *argv: object) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize("file", ["trades.parquet", "trades.csv", "trades.jsonl"])
-def test_a_table_from_every_format(given, capsys, file) -> None:
+def test_a_table_from_every_format(folder, capsys, file) -> None:
     code, out, err = run(capsys, "run", "q.sql", "--input", f"trades={file}")
     assert (code, err) == (0, "")
     assert out.splitlines() == [
@@ -60,20 +60,20 @@ def test_a_table_from_every_format(given, capsys, file) -> None:
     ]
 
 
-def test_a_limit_says_what_it_hides(given, capsys) -> None:
+def test_a_limit_says_what_it_hides(folder, capsys) -> None:
     code, out, _ = run(capsys, "run", "q.sql", "--input", "trades=trades.parquet", "--limit", 1)
     assert code == 0
     assert out.splitlines()[2:] == ["A        10     7.5     5", "… 1 more row"]
 
 
-def test_rows_for_programs(given, capsys) -> None:
+def test_rows_for_programs(folder, capsys) -> None:
     _, out, _ = run(capsys, "run", "q.sql", "--input", "trades=trades.parquet", "--format", "json")
     assert [json.loads(line) for line in out.splitlines()] == EXPECTED
     _, out, _ = run(capsys, "run", "q.sql", "--input", "trades=trades.parquet", "--format", "csv", "--limit", 1)
     assert out == "symbol,top,bottom,rows\nA,10.0,7.5,5\n"
 
 
-def test_output_is_one_file_by_its_ending(given, capsys) -> None:
+def test_output_is_one_file_by_its_ending(folder, capsys) -> None:
     for name in ("out.parquet", "out.csv", "out.json"):
         code, out, err = run(capsys, "run", "q.sql", "--input", "trades=trades.parquet", "--output", name)
         assert (code, out, err) == (0, "", f"wrote {name}\n")
@@ -81,10 +81,10 @@ def test_output_is_one_file_by_its_ending(given, capsys) -> None:
     assert pq.read_table("out.parquet").to_pylist() == EXPECTED
     assert pa.csv.read_csv("out.csv").to_pylist() == EXPECTED
     assert [json.loads(line) for line in Path("out.json").read_text().splitlines()] == EXPECTED
-    assert [path.name for path in given.iterdir() if path.name.startswith(".")] == []
+    assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
 
 
-def test_output_without_rows_keeps_its_columns(given, capsys) -> None:
+def test_output_without_rows_keeps_its_columns(folder, capsys) -> None:
     query = QUERY.replace("UP AS price > PREV(price)", "UP AS price > 1000")
     for name in ("out.parquet", "out.csv"):
         assert run(capsys, "run", "-e", query, "--input", "trades=trades.parquet", "--output", name)[0] == 0
@@ -93,7 +93,7 @@ def test_output_without_rows_keeps_its_columns(given, capsys) -> None:
     assert Path("out.csv").read_text() == "symbol,top,bottom,rows\n"
 
 
-def test_a_table_may_have_the_name_of_an_argument(given, capsys) -> None:
+def test_a_table_may_have_the_name_of_an_argument(folder, capsys) -> None:
     query = "SELECT max(sort.price) AS m FROM sort JOIN args USING (symbol, ts)"
     words = ["--input", "sort=trades.parquet", "--input", "args=trades.csv", "--format", "csv"]
     assert run(capsys, "run", "-e", query, *words) == (0, "m\n10.0\n", "")
@@ -109,7 +109,7 @@ def test_a_table_may_have_the_name_of_an_argument(given, capsys) -> None:
         ("this is not SQL", "this"),
     ],
 )
-def test_wrong_queries_end_with_1_and_without_a_trace(given, capsys, query, words) -> None:
+def test_wrong_queries_end_with_1_and_without_a_trace(folder, capsys, query, words) -> None:
     code, out, err = run(capsys, "run", "-e", query, "--input", "trades=trades.parquet")
     assert (code, out) == (1, "")
     assert words in err
@@ -117,7 +117,7 @@ def test_wrong_queries_end_with_1_and_without_a_trace(given, capsys, query, word
         assert noise not in err
 
 
-def test_what_only_a_row_shows_is_our_error_alone(given, capsys) -> None:
+def test_what_only_a_row_shows_is_our_error_alone(folder, capsys) -> None:
     query = QUERY.replace("PATTERN (S DOWN+ UP+)", "AFTER MATCH SKIP TO FIRST S PATTERN (S DOWN+ UP+)")
     code, out, err = run(capsys, "run", "-e", query, "--input", "trades=trades.parquet")
     assert (code, out) == (1, "")
@@ -125,7 +125,7 @@ def test_what_only_a_row_shows_is_our_error_alone(given, capsys) -> None:
     assert err.count("\n") <= 3
 
 
-def test_an_unreadable_input(given, capsys) -> None:
+def test_an_unreadable_input(folder, capsys) -> None:
     Path("broken.parquet").write_text("not parquet")
     code, out, err = run(capsys, "run", "-e", "SELECT * FROM t", "--input", "t=broken.parquet")
     assert (code, out) == (2, "")
@@ -134,7 +134,7 @@ def test_an_unreadable_input(given, capsys) -> None:
     assert "Traceback" not in err
 
 
-def test_the_demo_tells_draws_and_leaves_files_to_go_on_with(given, capsys) -> None:
+def test_the_demo_tells_draws_and_leaves_files_to_go_on_with(folder, capsys) -> None:
     code, out, err = run(capsys, "demo", "--out", "show", "--rows", 12_000)
     assert (code, err) == (0, "")
     for words in (
@@ -145,7 +145,7 @@ def test_the_demo_tells_draws_and_leaves_files_to_go_on_with(given, capsys) -> N
         "report.html",
     ):
         assert words in out
-    assert "all were found" in out
+    assert "The query found all of them" in out
     page = Path("show/report.html").read_text()
     assert page.count("<section") == 3
     assert 'class="path tone-1"' in page

@@ -1,4 +1,4 @@
-"""`ostinato run --stream` over a folder of files: what it writes, goes on with, and how Ctrl-C ends it."""
+"""`ostinato run --stream` over a folder of files: its output, a restart, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def test_once_and_once_more(source: Source, capsys: pytest.CaptureFixture[str]) 
     written = source.session.read.parquet(source.output).count()  # ONE ROW PER MATCH
     assert written > 10
     assert capsys.readouterr().err.endswith(f"done: 2 batches, 300 rows, {written} matches, 0 late\n")
-    told = {line.partition("{")[0]: line.rpartition(" ")[2] for line in metrics.read_text().splitlines()}
-    counts = [told[f"ostinato_{name}"] for name in ("batches_total", "rows_total", "matches_total")]
+    output = {line.partition("{")[0]: line.rpartition(" ")[2] for line in metrics.read_text().splitlines()}
+    counts = [output[f"ostinato_{name}"] for name in ("batches_total", "rows_total", "matches_total")]
     assert counts == ["2", "300", str(written)]  # the last batch is there, though Spark tells listeners of it later
     assert main(arguments(source.add(second), "--once")) == 0
-    found = source.session.read.parquet(source.output).toArrow()
-    assert rows(found, source.finish()) == rows(ost.match(CLAUSE, table))
+    result = source.session.read.parquet(source.output).toArrow()
+    assert rows(result, source.finish()) == rows(ost.match(CLAUSE, table))
 
 
 def test_folders_are_asked_for(source: Source, capsys: pytest.CaptureFixture[str]) -> None:

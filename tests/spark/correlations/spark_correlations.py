@@ -1,4 +1,4 @@
-"""What the tests of correlations share: queries over trades, and answers to compare."""
+"""Shared by the tests of correlations: queries over trades, and rows to compare."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def in_process(text: str, live: pa.Table, archive: pa.Table | None = None) -> li
 
 def comparable(*answers: pa.Table | DataFrame) -> list[str]:
     """All rows, comparable whatever their order. Names may stand twice, so rows are taken by place."""
-    found: list[str] = []
+    result: list[str] = []
     for answer in answers:
         table = answer if isinstance(answer, pa.Table) else answer.toArrow()
-        found += map(repr, zip(*(_plain(column) for column in table.columns), strict=True))
-    return sorted(found)
+        result += map(repr, zip(*(_plain(column) for column in table.columns), strict=True))
+    return sorted(result)
 
 
 def _plain(column: pa.ChunkedArray) -> list[Any]:

@@ -53,7 +53,7 @@ def test_table_1_of_the_paper(spark: SparkSession) -> None:
         [("ACME", start + timedelta(seconds=at), price) for at, price in enumerate(prices)],
         "symbol string, ts timestamp, price int",
     )
-    found = ost.sql(
+    result = ost.sql(
         """
         SELECT second(correlation_start), second(correlation_end), pli, plm, pai, pam
         FROM stock MATCH_RECOGNIZE (
@@ -67,7 +67,7 @@ def test_table_1_of_the_paper(spark: SparkSession) -> None:
         ON live.symbol = archive.symbol AND RECENT(archive, live, INTERVAL '7' SECOND)""",
         stock=stock,
     )
-    assert values(found) == [
+    assert values(result) == [
         (2, 5, 7, 6, 6, 7),
         (2, 7, 11, 8, 6, 7),
         (2, 9, 8, 3, 6, 7),
@@ -111,9 +111,9 @@ def test_two_tables(spark: SparkSession, t: DataFrame, table: pa.Table) -> None:
 
 def test_rows_of_a_key_are_in_order(t: DataFrame) -> None:
     times_only = QUERY.replace("*", "live.symbol, correlation_start, correlation_end", 1)
-    found = values(ost.sql(times_only, t=t))
-    for symbol in {key for key, *_ in found}:
-        times = [time for key, *time in found if key == symbol]
+    result = values(ost.sql(times_only, t=t))
+    for symbol in {key for key, *_ in result}:
+        times = [time for key, *time in result if key == symbol]
         assert times == sorted(times)
 
 
@@ -174,9 +174,9 @@ def test_views_of_the_catalog(spark: SparkSession, t: DataFrame, table: pa.Table
     t.createOrReplaceTempView("ost_trades")
     try:
         text = QUERY.replace("FROM t ", "FROM ost_trades a ").replace("JOIN t ", "JOIN ost_trades AS b ")
-        found = ost.sql(text, spark=spark)
-        assert plan(found).count("Exchange") == 1  # the two names mean the same rows
-        assert comparable(found) == in_process(QUERY, table)
+        result = ost.sql(text, spark=spark)
+        assert plan(result).count("Exchange") == 1  # the two names mean the same rows
+        assert comparable(result) == in_process(QUERY, table)
     finally:
         spark.catalog.dropTempView("ost_trades")
 
@@ -195,14 +195,14 @@ def test_names_with_blanks_dots_and_quotes(spark: SparkSession) -> None:
     odd = spark.createDataFrame([(at, "x", price) for at, price in enumerate([3, 2, 3, 1])], ["order", "a b", "c.d"])
     clause = "MATCH_RECOGNIZE (PARTITION BY `a b` ORDER BY `order` MEASURES LAST(`c.d`) AS `{}` {} MATCHES PATTERN "
     fall, rise = "(A B) DEFINE B AS `c.d` < PREV(`c.d`))", "(A B) DEFINE B AS `c.d` > PREV(`c.d`))"
-    found = ost.sql(
+    result = ost.sql(
         f"SELECT * FROM odd {clause.format('e`` {f}', 'INCREMENTAL')}{fall} AS `now {{}}` JOIN "
         f"odd {clause.format('from', 'MAXIMAL')}{rise} AS `select` "
         "ON `select`.`a b` = `now {}`.`a b` AND RECENT(`select`, `now {}`, 3)",
         odd=odd,
     )
-    assert found.columns == ["correlation_start", "correlation_end", "a b", "e` {f}", "a b", "from"]
-    assert values(found) == [(1, 3, "x", 1, "x", 3)]
+    assert result.columns == ["correlation_start", "correlation_end", "a b", "e` {f}", "a b", "from"]
+    assert values(result) == [(1, 3, "x", 1, "x", 3)]
 
 
 def test_empty_inputs(spark: SparkSession, t: DataFrame) -> None:

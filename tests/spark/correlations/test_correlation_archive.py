@@ -1,4 +1,4 @@
-"""What is read back of an archive: by key, by time, and as many rows before as are asked for; clocks of every type."""
+"""Reads from an archive: by key and time range, with rows before the range, for every type of clock."""
 
 from __future__ import annotations
 
@@ -54,23 +54,23 @@ CASES: dict[str, tuple[list[tuple[str, int, int, int]], list[str]]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_wanted_is_read(streaming: SparkSession, case: str) -> None:
-    asked, expected = CASES[case]
+    ranges, expected = CASES[case]
     rows = streaming.createDataFrame(ROWS, COLUMNS)
-    found = ArchiveTimes(KEYS, "t", s.LongType()).wanted(rows, wanted(*asked))
-    assert sorted(row.v for row in found.collect()) == expected
+    result = ArchiveTimes(KEYS, "t", s.LongType()).wanted(rows, wanted(*ranges))
+    assert sorted(row.v for row in result.collect()) == expected
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_workers_read_that_and_perhaps_older_rows(folder: tuple[str, pa.Schema], case: str) -> None:
-    asked, expected = CASES[case]
+    ranges, expected = CASES[case]
     path, stored = folder
     shipped = {name: Column(name) for name in COLUMNS.names}
     schema = pa.schema([stored.field(name) for name in shipped])
     reads = WorkerReads(path, 1, stored, KEYS, shipped, schema, Settings())
-    found = reads.read(0, wanted(*asked).rows).column("v").to_pylist()
-    assert set(expected) <= set(found)
-    ends = {key: to for key, _, to, _ in asked}
-    assert all(int(value[1:]) < ends[value[0]] for value in found)
+    result = reads.read(0, wanted(*ranges).rows).column("v").to_pylist()
+    assert set(expected) <= set(result)
+    ends = {key: to for key, _, to, _ in ranges}
+    assert all(int(value[1:]) < ends[value[0]] for value in result)
 
 
 @pytest.fixture(scope="module")

@@ -33,14 +33,14 @@ def table() -> pa.Table:
 
 @pytest.fixture(scope="module")
 def expected(table: pa.Table) -> list[str]:
-    found = in_process(QUERY, table)
-    assert len(found) > 20
-    return found
+    result = in_process(QUERY, table)
+    assert len(result) > 20
+    return result
 
 
 @dataclass
 class Stream:
-    """The batches of a stream by hand: what foreachBatch calls, without a stream."""
+    """The batches of a stream without Spark's stream: calls the function of foreachBatch."""
 
     folder: Path
     spark: SparkSession
@@ -56,15 +56,15 @@ class Stream:
         return str(self.folder / "archive")
 
     def step(self, live: pa.Table, **changed: Any) -> CorrelationStep:
-        """As a program that was just started has it."""
+        """A step as in a new process."""
         frame = self.spark.createDataFrame(live)
         options = {"delay": "5 seconds", "buckets": 3, "text": QUERY, **self.options, **changed}
         definition = define_correlation(options.pop("text"), frame, terms := StreamTerms(**options))
         source = None if terms.write_archive else terms.archive
         return CorrelationStep(definition, self.checkpoint, self.keep, source)
 
-    def keep(self, found: DataFrame, batch: int) -> None:
-        self.given[batch] = found.toArrow()
+    def keep(self, result: DataFrame, batch: int) -> None:
+        self.given[batch] = result.toArrow()
 
     def run(self, step: CorrelationStep, *batches: pa.Table, first: int = 0) -> None:
         for number, rows in enumerate(batches, start=first):
@@ -88,16 +88,18 @@ def kept_rows(count: int) -> CorrelationOptions:
 
 def test_stream_and_finish_are_batch(source: Source, table: pa.Table) -> None:
     source.add(*pieces(table, 50, 100))
-    asked = ost.correlate(NAMED, live=source.read("5 seconds"), archive=str(source.folder / "archive"), recent_rows=3)
-    places = {"output": source.output, "checkpoint": source.checkpoint, "write_archive": True}
-    started = asked.start(**places, buckets=3, trigger=NOW)
+    correlation = ost.correlate(
+        NAMED, live=source.read("5 seconds"), archive=str(source.folder / "archive"), recent_rows=3
+    )
+    folders = {"output": source.output, "checkpoint": source.checkpoint, "write_archive": True}
+    started = correlation.start(**folders, buckets=3, trigger=NOW)
     assert started.awaitTermination(120)
     written = source.session.read.parquet(source.output)
     assert {row[0] for row in written.select("batch_id").distinct().collect()} >= {1, 2}
     rest = ost.finish(source.session, source.checkpoint)
-    whole = ost.sql(NAMED, t=source.session.createDataFrame(table))
-    assert rest.columns == whole.columns == written.drop("batch_id").columns
-    assert comparable(written.drop("batch_id"), rest) == comparable(whole)
+    expected = ost.sql(NAMED, t=source.session.createDataFrame(table))
+    assert rest.columns == expected.columns == written.drop("batch_id").columns
+    assert comparable(written.drop("batch_id"), rest) == comparable(expected)
 
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -121,9 +123,9 @@ def test_batches_in_all_are_the_whole(stream: Stream, table: pa.Table, expected:
 
 def test_order_holds_over_batches(stream: Stream, table: pa.Table) -> None:
     stream.run(stream.step(table), *pieces(table, 40, 80, 120))
-    found = pa.concat_tables([*stream.given.values(), finish_correlation(stream.spark, stream.checkpoint).toArrow()])
-    times = list(zip(*(found.column(at).to_pylist() for at in (2, 0, 1)), strict=True))
-    for symbol in set(found.column(2).to_pylist()):
+    result = pa.concat_tables([*stream.given.values(), finish_correlation(stream.spark, stream.checkpoint).toArrow()])
+    times = list(zip(*(result.column(at).to_pylist() for at in (2, 0, 1)), strict=True))
+    for symbol in set(result.column(2).to_pylist()):
         mine = [time for key, *time in times if key == symbol]
         assert mine == sorted(mine)
 
@@ -178,7 +180,7 @@ def test_an_archive_that_is_not_there_yet(stream: Stream, table: pa.Table) -> No
     step = stream.step(table)
     first, second, third = pieces(table, 60, 110)
     stream.run(step, first, second)
-    assert not any(found.num_rows for found in stream.given.values())
+    assert not any(result.num_rows for result in stream.given.values())
     # Rows behind the clock are not looked for any more: only those that are still to come count.
     until = CorrelationCheckpoint(stream.spark, stream.checkpoint).last()
     assert until is not None and until.watermark is not None
@@ -322,7 +324,7 @@ def test_a_longer_delay_takes_nothing_back(stream: Stream, table: pa.Table, expe
     assert stream.all_rows() == expected
 
 
-# --- what is refused --------------------------------------------------------------------------------------------------
+# --- refused ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -376,11 +378,11 @@ def test_an_archive_of_another_stream(source: Source, table: pa.Table) -> None:
     live = source.add(table.slice(0, 5)).read()
     archive = str(source.folder / "archive")
     source.session.createDataFrame(table).write.parquet(f"{archive}/batch_id=0/bucket=0")
-    places: dict[str, Any] = {"output": print, "checkpoint": source.checkpoint, "write_archive": True}
+    folders: dict[str, Any] = {"output": print, "checkpoint": source.checkpoint, "write_archive": True}
     with pytest.raises(ost.QueryError, match="holds rows already"):
-        ost.correlate(QUERY, live=live, archive=archive).start(**places)
+        ost.correlate(QUERY, live=live, archive=archive).start(**folders)
     with pytest.raises(ost.QueryError, match="start takes a stream"):
-        ost.correlate(QUERY, live=source.session.createDataFrame(table), archive=archive).start(**places)
+        ost.correlate(QUERY, live=source.session.createDataFrame(table), archive=archive).start(**folders)
 
 
 def test_nothing_to_finish(stream: Stream) -> None:

@@ -1,4 +1,4 @@
-"""Event queries on streams: rows of windows that are over, and what `ost.finish` adds, are those of a batch."""
+"""Event queries on streams: the rows of closed windows and those of `ost.finish` are the rows of a batch."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def answer(text: str) -> ost.EventsQuery:
 def test_stream_and_finish_are_batch(source: Source, text: str) -> None:
     table = trades(400)
     source.add(*pieces(table, 150, 300))
-    found = source.run(source.read().transform(answer(text)))
+    result = source.run(source.read().transform(answer(text)))
     rest = source.finish()
-    assert rest.schema.names == found.schema.names
-    assert rows(found, rest) == rows(ost.match(ost.events(text), table))
-    assert found.num_rows > 5 and rest.num_rows > 0
+    assert rest.schema.names == result.schema.names
+    assert rows(result, rest) == rows(ost.match(ost.events(text), table))
+    assert result.num_rows > 5 and rest.num_rows > 0
 
 
 def test_a_workload_is_one_stream(source: Source) -> None:
@@ -54,10 +54,10 @@ def test_a_workload_is_one_stream(source: Source) -> None:
     source.add(*pieces(table, 150, 300))
     texts = [QUERIES["sums"], QUERIES["sums"].replace("SEQ(Low l,", "SEQ(Mid l,")]
     workload = ost.Workload(texts, buckets=4)
-    found = source.run(workload.run(source.read()).rows)
+    result = source.run(workload.run(source.read()).rows)
     expected = workload.run(table).rows
-    assert found.schema.names == expected.schema.names
-    assert rows(found, source.finish()) == rows(expected)
+    assert result.schema.names == expected.schema.names
+    assert rows(result, source.finish()) == rows(expected)
 
 
 def test_a_silent_group_still_gives_its_window(source: Source) -> None:
@@ -68,8 +68,8 @@ def test_a_silent_group_still_gives_its_window(source: Source) -> None:
     ]
     source.add(quiet, *others)
     text = f"{HEAD} PATTERN SEQ(Low, High) GROUP BY symbol WITHIN 10 SECONDS TUMBLE RETURN symbol, COUNT(*) AS n"
-    found = source.run(source.read().transform(ost.events(text)))
-    assert [(row["symbol"], row["n"]) for row in found.to_pylist()] == [("Q", Decimal(1))]
+    result = source.run(source.read().transform(ost.events(text)))
+    assert [(row["symbol"], row["n"]) for row in result.to_pylist()] == [("Q", Decimal(1))]
 
 
 def test_late_rows_are_counted_and_left_out(source: Source) -> None:
@@ -77,9 +77,9 @@ def test_late_rows_are_counted_and_left_out(source: Source) -> None:
     late = pa.table({"symbol": ["A", "A"], "ts": seconds(1, 2), "price": [1.0, 5.0], "id": [-1, -2]}).cast(table.schema)
     first, second, third = pieces(table, 150, 300)
     source.add(first, second, pa.concat_tables([late, third]))
-    found = source.run(source.read().transform(answer(QUERIES["sums"])))
+    result = source.run(source.read().transform(answer(QUERIES["sums"])))
     assert source.count("late_rows") == 2
-    assert rows(found, source.finish()) == rows(ost.match(ost.events(QUERIES["sums"]), table))
+    assert rows(result, source.finish()) == rows(ost.match(ost.events(QUERIES["sums"]), table))
 
 
 def test_what_a_stream_cannot_answer(source: Source) -> None:
@@ -129,6 +129,6 @@ def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start) ->
     os.killpg(victim.pid, signal.SIGKILL)
     victim.wait()
     assert 3 not in batches(source, "commits")
-    found = source.run(source.read().transform(answer(QUERIES["sums"])))
+    result = source.run(source.read().transform(answer(QUERIES["sums"])))
     assert min(batch.batchId for batch in source.progress) == 3  # went on, did not begin anew
-    assert rows(found, source.finish()) == rows(ost.match(ost.events(QUERIES["sums"]), table))
+    assert rows(result, source.finish()) == rows(ost.match(ost.events(QUERIES["sums"]), table))

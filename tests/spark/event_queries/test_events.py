@@ -36,10 +36,10 @@ def rides(count: int) -> pa.Table:
     )
 
 
-def rows(found: DataFrame | pa.Table) -> list[str]:
-    if isinstance(found, pa.Table):
-        return sorted(repr(_plain(list(row.values()))) for row in found.to_pylist())
-    return sorted(repr(_plain(row)) for row in found.collect())
+def rows(result: DataFrame | pa.Table) -> list[str]:
+    if isinstance(result, pa.Table):
+        return sorted(repr(_plain(list(row.values()))) for row in result.to_pylist())
+    return sorted(repr(_plain(row)) for row in result.collect())
 
 
 def _plain(value: Any) -> Any:
@@ -127,15 +127,15 @@ def test_spark_gives_the_rows_of_a_match_in_process(df: DataFrame, table: pa.Tab
     query = ost.events(QUERIES[name], type=None if "TYPE" in QUERIES[name] else "kind", time="ts")
     query = query.with_options(numbers="text")
     wanted = ost.match(query, table)
-    found = df.transform(query)
-    assert found.columns == wanted.column_names
+    result = df.transform(query)
+    assert result.columns == wanted.column_names
     assert wanted.num_rows
-    assert rows(found) == rows(wanted)
+    assert rows(result) == rows(wanted)
 
 
 def test_types(df: DataFrame) -> None:
-    found = df.transform(ost.events(QUERIES["groups"], type="kind", time="ts"))
-    assert [(field.name, field.dataType.simpleString()) for field in found.schema.fields] == [
+    result = df.transform(ost.events(QUERIES["groups"], type="kind", time="ts"))
+    assert [(field.name, field.dataType.simpleString()) for field in result.schema.fields] == [
         ("my district", "string"),
         ("n", "decimal(38,0)"),
         ("k", "decimal(38,0)"),
@@ -173,11 +173,11 @@ def test_no_rows_no_groups(df: DataFrame) -> None:
 def test_a_workload_is_one_dataframe(df: DataFrame, table: pa.Table) -> None:
     asked = {name: text for name, text in QUERIES.items() if "TYPE" not in text}
     workload = ost.Workload(asked, type="kind", time="ts", numbers="text")
-    wanted, found = workload.run(table), workload.run(df)
-    assert found.rows.columns == wanted.rows.column_names
-    assert rows(found.rows) == rows(wanted.rows)
+    wanted, result = workload.run(table), workload.run(df)
+    assert result.rows.columns == wanted.rows.column_names
+    assert rows(result.rows) == rows(wanted.rows)
     for name in ("groups", "windows", "matches"):
-        assert rows(found[name]) == rows(wanted[name])
+        assert rows(result[name]) == rows(wanted[name])
 
 
 def test_queries_with_one_group_by_are_shuffled_once(df: DataFrame) -> None:
@@ -186,8 +186,8 @@ def test_queries_with_one_group_by_are_shuffled_once(df: DataFrame) -> None:
         for first in ("Request", "Pickup")
         for same in ("", "WHERE SAME[`my district`]")
     ]
-    found = ost.Workload(texts, type="kind", time="ts").run(df).rows
-    found.createOrReplaceTempView("ost_plan")
+    result = ost.Workload(texts, type="kind", time="ts").run(df).rows
+    result.createOrReplaceTempView("ost_plan")
     plan = str(df.sparkSession.sql("EXPLAIN SELECT * FROM ost_plan").collect()[0][0])
     df.sparkSession.catalog.dropTempView("ost_plan")
     assert plan.count("Exchange hashpartitioning") == 1

@@ -1,4 +1,4 @@
-"""Path queries on Spark: graphs by rounds of joins, and many questions at once, equal what one process finds."""
+"""Path queries on Spark, by rounds of joins and for many questions at once, give the paths of one process."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def graph_of(seed: int) -> tuple[pa.Table, pa.Table]:
     )
 
 
-def rows_of(found: Any) -> list[tuple[Any, ...]]:
+def rows_of(result: Any) -> list[tuple[Any, ...]]:
     return sorted(
-        (row["query"], row["start"], tuple(row["nodes"]), tuple(row["relations"]), row["end"]) for row in found
+        (row["query"], row["start"], tuple(row["nodes"]), tuple(row["relations"]), row["end"]) for row in result
     )
 
 
@@ -49,9 +49,9 @@ def test_rounds_of_joins_equal_one_process(spark: SparkSession, simple: bool) ->
     options: dict[str, Any] = {"start": starts, "simple": simple, "max_hops": 3}
     expected = ost.paths(triples, QUERIES, node_types=types, **options)
     df, kinds = spark.createDataFrame(triples.to_pandas()), spark.createDataFrame(types.to_pandas())
-    found = ost.paths(df, QUERIES, node_types=kinds, **options)
+    result = ost.paths(df, QUERIES, node_types=kinds, **options)
     assert expected.table.num_rows > 30
-    assert rows_of(row.asDict() for row in found.collect()) == rows_of(expected.table.to_pylist())
+    assert rows_of(row.asDict() for row in result.collect()) == rows_of(expected.table.to_pylist())
     ends = ost.paths(df, QUERIES, node_types=kinds, **options, end=["n2", "n3"])
     assert rows_of(row.asDict() for row in ends.collect()) == [
         row for row in rows_of(expected.table.to_pylist()) if row[-1] in ("n2", "n3")
@@ -75,9 +75,9 @@ def test_types_that_are_numbers(spark: SparkSession) -> None:
     expected = ost.paths(triples, ".[`1`]", start=starts, node_types=types)
     df = spark.createDataFrame(triples.to_pandas())
     kinds = spark.createDataFrame([("n1", 1), ("n2", 2), ("n3", 1), ("n4", None)], "node string, kind int")
-    found = ost.paths(df, ".[`1`]", start=starts, node_types=kinds)
+    result = ost.paths(df, ".[`1`]", start=starts, node_types=kinds)
     assert expected.table.num_rows > 0
-    assert rows_of(row.asDict() for row in found.collect()) == rows_of(expected.table.to_pylist())
+    assert rows_of(row.asDict() for row in result.collect()) == rows_of(expected.table.to_pylist())
     many = [f"a[t{i}]" for i in range(40)]
     with pytest.raises(ost.QueryError, match="different tests of node types"):
         ost.paths(df, many, start="n1", node_types=kinds)
@@ -110,9 +110,9 @@ def test_many_questions_at_once(spark: SparkSession) -> None:
     table = pa.table({"question": [one for one, _ in questions], "topic": [two for _, two in questions]})
     expected = asked.run(table).to_pylist()
     df = spark.createDataFrame(questions, "question string, topic string").repartition(3)
-    found = [row.asDict(recursive=True) for row in asked.run(df).collect()]
+    result = [row.asDict(recursive=True) for row in asked.run(df).collect()]
     key = lambda row: (row["question"] or "", row["topic"])  # noqa: E731
-    assert sorted(found, key=key) == sorted(expected, key=key)
+    assert sorted(result, key=key) == sorted(expected, key=key)
     assert any(row["answers"] for row in expected)
     with pytest.raises(ost.QueryError, match="no column 'topic'"):
         asked.run(df.drop("topic"))

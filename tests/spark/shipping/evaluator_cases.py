@@ -268,7 +268,7 @@ DECLINED = [
     "'aa' RLIKE 'a*+'",
     r"'aa' RLIKE '\\p{L}'",
 ]
-"""What Spark takes and the evaluator refuses, by name rather than with a wrong answer."""
+"""Expressions that Spark supports and the evaluator refuses, with an error instead of a wrong value."""
 MORE = [
     "TIMESTAMP '2024-03-30 12:00:00' + INTERVAL 1 DAY", "TIMESTAMP '2024-03-30 12:00:00' + INTERVAL 24 HOURS",
     "TIMESTAMP '2024-03-30 02:30:00' + INTERVAL 1 DAY", "TIMESTAMP '2024-10-27 00:30:00Z' + INTERVAL 1 MONTH",

@@ -56,7 +56,7 @@ def bind(expr: Expr) -> Expr:
 
 
 def ours(text: str, data: pa.Table, settings: Settings) -> Outcome:
-    """What the evaluator gives; type_of and evaluate have to agree."""
+    """The evaluator's values. `type_of` and `evaluate` must agree on their types."""
     columns = {Column(name): data[name].combine_chunks() for name in data.column_names}
     try:
         expr = bind(parse_expression(text))
@@ -70,7 +70,7 @@ def ours(text: str, data: pa.Table, settings: Settings) -> Outcome:
 
 
 def spark_values(frame: DataFrame, texts: list[str], settings: Settings) -> dict[str, Outcome]:
-    """What Spark gives, in one select if it can be, and one by one where something raises."""
+    """Spark's values, in one select if possible. If an expression raises, one by one."""
     try:
         table = frame.selectExpr(*[f"{text} AS c{number}" for number, text in enumerate(texts)]).toArrow()
     except Exception as error:  # any refusal counts
@@ -133,8 +133,8 @@ def test_agrees_with_spark(session: SparkSession, rows: str, ansi: bool) -> None
     if rows == "edge" and not ansi:
         pytest.skip("part of the extreme rows, where nothing raises without ANSI")
     data = {"plain": cases.PLAIN, "edge": cases.EDGE, "extreme": cases.EXTREME}[rows]
-    found = differences(session, data, ansi, cases.CASES)
-    assert not found, f"{len(found)} of {len(cases.CASES)}:\n" + "\n".join(found)
+    result = differences(session, data, ansi, cases.CASES)
+    assert not result, f"{len(result)} of {len(cases.CASES)}:\n" + "\n".join(result)
 
 
 @pytest.mark.parametrize("text", cases.DECLINED)

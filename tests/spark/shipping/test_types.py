@@ -1,4 +1,4 @@
-"""Every Spark type as key, order, condition, measure and shown column; what can't travel is refused by our error."""
+"""Every Spark type as key, order, condition, measure and output column. Unsupported types raise a QueryError."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def every(spark: SparkSession) -> DataFrame:
     selects = (f"SELECT {i} AS id, {columns}, NULL AS nothing" for i, columns in enumerate((null, small, large)))
     session = spark.newSession()
     session.conf.set("spark.sql.shuffle.partitions", "1")
-    return session.sql(" UNION ALL ".join(selects)).coalesce(1).localCheckpoint()  # simple plans for what follows
+    return session.sql(" UNION ALL ".join(selects)).coalesce(1).localCheckpoint()  # simple plans for later steps
 
 
 NAMES = [f"c{i}" for i in range(len(VALUES))]
@@ -84,15 +84,15 @@ def test_shown_columns_keep_type_and_value(every: DataFrame) -> None:
 
 def test_measures_keep_type_and_value(every: DataFrame) -> None:
     parts = (f"FIRST({c}, 1) AS {c}_first, LAST({c}) AS {c}_last, PREV(FIRST({c}), 1) AS {c}_none" for c in ALL_NAMES)
-    found = every.transform(ost.match_recognize(f"ORDER BY id MEASURES {', '.join(parts)} PATTERN (A+)"))
-    (row,) = found.collect()
+    result = every.transform(ost.match_recognize(f"ORDER BY id MEASURES {', '.join(parts)} PATTERN (A+)"))
+    (row,) = result.collect()
     values = {each.id: each for each in every.collect()}
     kinds = dict(every.dtypes)
     for name in ALL_NAMES:
         assert repr(row[f"{name}_first"]) == repr(values[1][name]), name
         assert repr(row[f"{name}_last"]) == repr(values[2][name]), name
         assert row[f"{name}_none"] is None
-        assert [kind for column, kind in found.dtypes if column.startswith(f"{name}_")] == [kinds[name]] * 3
+        assert [kind for column, kind in result.dtypes if column.startswith(f"{name}_")] == [kinds[name]] * 3
 
 
 def test_aggregates_have_the_types_of_spark(every: DataFrame) -> None:
@@ -101,11 +101,11 @@ def test_aggregates_have_the_types_of_spark(every: DataFrame) -> None:
     summed = ("tinyint", "int", "double", "decimal(5,2)", "interval day to second")
     numbers = [name for name, kind in zip(NAMES, VALUES, strict=True) if kind in summed]
     texts += [f"{name}({c}) AS {name}_{c}" for c in numbers for name in ("sum", "avg")]
-    found = every.transform(ost.match_recognize(f"ORDER BY id MEASURES {', '.join(texts)} PATTERN (A+)"))
+    result = every.transform(ost.match_recognize(f"ORDER BY id MEASURES {', '.join(texts)} PATTERN (A+)"))
     wanted = every.selectExpr(*texts)
-    assert found.dtypes == wanted.dtypes
-    ((ours,), (theirs,)) = found.collect(), wanted.collect()
-    for name in found.columns:
+    assert result.dtypes == wanted.dtypes
+    ((ours,), (theirs,)) = result.collect(), wanted.collect()
+    for name in result.columns:
         if not name.startswith("all_"):
             assert repr(ours[name]) == repr(theirs[name]), name
         else:
@@ -116,7 +116,7 @@ def test_keys_and_order(every: DataFrame) -> None:
     """Each type in turn as key, with the next type as order; sorted by the worker and by Spark; one job for all."""
     others = every.select("id", *(F.col(name).alias(f"o{name}") for name in NAMES))
     pairs = every.select(*NAMES).crossJoin(others).localCheckpoint()
-    found = None
+    result = None
     for i, (name, order) in enumerate(zip(NAMES, [*NAMES[1:], NAMES[0]], strict=True)):
         clause = (
             f"PARTITION BY {name} ORDER BY o{order} DESC MEASURES '{name}' AS c, FIRST(id) AS f, PREV(LAST(id)) AS m, "
@@ -124,9 +124,9 @@ def test_keys_and_order(every: DataFrame) -> None:
         )
         matched = pairs.transform(ost.match_recognize(clause, sort="spark" if i % 2 else "worker"))
         part = matched.select("c", "f", "m", "l", "n")
-        found = part if found is None else found.union(part)
-    assert found is not None
-    rows = [tuple(row) for row in found.collect()]
+        result = part if result is None else result.union(part)
+    assert result is not None
+    rows = [tuple(row) for row in result.collect()]
     assert sorted(rows) == sorted([(name, 2, 1, 0, 3) for name in NAMES] * 3)
 
 
@@ -157,12 +157,12 @@ def test_char_and_varchar_columns(spark: SparkSession, tmp_path: Any) -> None:
     spark.sql(f"CREATE TABLE ost_chars (id INT, c CHAR(3), v VARCHAR(5)) USING parquet LOCATION '{tmp_path / 'chars'}'")
     try:
         spark.sql("INSERT INTO ost_chars VALUES (1, 'a', 'x'), (2, 'a', 'y')")
-        found = ost.sql(
+        result = ost.sql(
             "SELECT * FROM ost_chars MATCH_RECOGNIZE (PARTITION BY c ORDER BY v MEASURES LAST(v) AS l, FIRST(c) AS f "
             "ALL ROWS PER MATCH PATTERN (A+) DEFINE A AS c = 'a' AND (v > PREV(v) OR PREV(v) IS NULL))",
             spark=spark,
         )
-        assert sorted(tuple(row) for row in found.collect()) == [
+        assert sorted(tuple(row) for row in result.collect()) == [
             ("a  ", "x", "x", "a  ", 1),
             ("a  ", "y", "y", "a  ", 2),
         ]
@@ -170,7 +170,7 @@ def test_char_and_varchar_columns(spark: SparkSession, tmp_path: Any) -> None:
         spark.sql("DROP TABLE ost_chars")
 
 
-# --- what can't travel ------------------------------------------------------------------------------------------------
+# --- unsupported types ------------------------------------------------------------------------------------------------
 
 STAY = {
     "interval year to month": "INTERVAL '1-2' YEAR TO MONTH",
@@ -209,7 +209,7 @@ def test_timestamps_keep_microseconds_and_the_zone_of_the_session(spark: SparkSe
         "SELECT timestamp_micros(micros) AS ts FROM VALUES (1730611800000001), (1730615400000002), (1730608200000003) "
         "AS t(micros)"
     )
-    found = df.transform(
+    result = df.transform(
         ost.match_recognize(
             "ORDER BY ts MEASURES array_agg(unix_micros(ts)) AS micros, "
             "date_format(FIRST(ts), 'HH:mm:ss.SSSSSS') AS f, "
@@ -219,12 +219,12 @@ def test_timestamps_keep_microseconds_and_the_zone_of_the_session(spark: SparkSe
             "AND hour(ts) = 1 AND PREV(ts) > TIMESTAMP'2024-11-03 00:00:00'"
         )
     )
-    (row,) = found.collect()
+    (row,) = result.collect()
     assert row.micros == [1730608200000003, 1730611800000001, 1730615400000002]
     assert (row.f, row.l) == ("00:30:00.000003", "01:30:00.000002 EST")
     assert row.took == dt.timedelta(hours=1) - dt.timedelta(microseconds=1)
     assert row.text == "2024-11-03 01:30:00.000002"
-    assert dict(found.dtypes)["ts"] == "timestamp"
+    assert dict(result.dtypes)["ts"] == "timestamp"
 
 
 def test_the_zone_in_conditions_across_rows(spark: SparkSession) -> None:
@@ -244,12 +244,12 @@ def test_the_zone_in_conditions_across_rows(spark: SparkSession) -> None:
 
 def test_decimals_are_exact(spark: SparkSession) -> None:
     df = spark.sql("SELECT id, CAST(0.1 AS DECIMAL(38,10)) + id AS d FROM range(3)")
-    found = df.transform(
+    result = df.transform(
         ost.match_recognize(
             "ORDER BY id MEASURES sum(d) AS s, LAST(d) * 2 AS t PATTERN (A B+) DEFINE B AS d - A.d >= 1"
         )
     )
-    assert [tuple(row) for row in found.collect()] == [(Decimal("3.3000000000"), Decimal("4.2000000000"))]
+    assert [tuple(row) for row in result.collect()] == [(Decimal("3.3000000000"), Decimal("4.2000000000"))]
 
 
 def test_fields_of_structs_are_named_as_spark_names_them(spark: SparkSession) -> None:
@@ -265,7 +265,7 @@ def test_fields_of_structs_are_named_as_spark_names_them(spark: SparkSession) ->
         "d": "struct<z:bigint,col2:bigint,col3:bigint,col4:bigint,col5:bigint>",
         "e": "array<struct<id:bigint,name:string>>",
     }
-    found = spark.createDataFrame(inputs).transform(ost.match_recognize(clause))
-    assert {field.name: field.dataType.simpleString() for field in found.schema.fields} == wanted
+    result = spark.createDataFrame(inputs).transform(ost.match_recognize(clause))
+    assert {field.name: field.dataType.simpleString() for field in result.schema.fields} == wanted
     in_process = ost.match(clause, inputs)
-    assert found.toArrow().to_pylist() == in_process.to_pylist()
+    assert result.toArrow().to_pylist() == in_process.to_pylist()

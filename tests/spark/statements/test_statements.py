@@ -92,11 +92,11 @@ def test_a_clause_stands_where_a_table_may(t: DataFrame, place: str) -> None:
 
 
 def test_text_around_the_clause_is_unchanged(spark: SparkSession, t: DataFrame, monkeypatch: Any) -> None:
-    asked: list[str] = []
+    statements: list[str] = []
     ask = SparkSession.sql
 
     def spy(self: SparkSession, text: str, *args: Any, **named: Any) -> DataFrame:
-        asked.append(text)
+        statements.append(text)
         return ask(self, text, *args, **named)
 
     monkeypatch.setattr(SparkSession, "sql", spy)
@@ -104,14 +104,14 @@ def test_text_around_the_clause_is_unchanged(spark: SparkSession, t: DataFrame, 
         "SELECT  'it''s {} {x} MATCH_RECOGNIZE (' AS s, \"}{\" AS u,/* { MATCH_RECOGNIZE ( */ `l` AS `a {b}`\nFROM "
     )
     behind = " AS m -- { MATCH_RECOGNIZE (\nWHERE  L>3"
-    found = ost.sql(f"{before}t {EACH}{behind}", t=t)
+    result = ost.sql(f"{before}t {EACH}{behind}", t=t)
     doubled = [part.replace("{", "{{").replace("}", "}}") for part in (before, behind)]
-    assert asked[-1] == f"{doubled[0]}{{ost_mr0}}{doubled[1]}"
-    assert found.columns == ["s", "u", "a {b}"]
-    assert rows(found) == [("it's {} {x} MATCH_RECOGNIZE (", "}{", 4)]
+    assert statements[-1] == f"{doubled[0]}{{ost_mr0}}{doubled[1]}"
+    assert result.columns == ["s", "u", "a {b}"]
+    assert rows(result) == [("it's {} {x} MATCH_RECOGNIZE (", "}{", 4)]
     plain = "SELECT '{}' AS b"
     assert rows(ost.sql(plain, spark=spark)) == [("{}",)]
-    assert asked[-1] == plain
+    assert statements[-1] == plain
 
 
 def test_tables_by_name(spark: SparkSession, t: DataFrame) -> None:
@@ -193,14 +193,14 @@ def test_a_statement_that_ends_too_soon(spark: SparkSession) -> None:
 
 def test_names_with_blanks_dots_keywords_and_quotes(spark: SparkSession) -> None:
     odd = spark.createDataFrame([(1, "x", 5, 0), (2, "x", 4, 0)], ["order", "a b", "c.d", "e`f{}"])
-    found = ost.sql(
+    result = ost.sql(
         "SELECT * FROM odd MATCH_RECOGNIZE (PARTITION BY `a b` ORDER BY `order` "
         "MEASURES `select`.`c.d` AS `from.here`, LAST(`e``f{}`) AS `x{}` ALL ROWS PER MATCH "
         "PATTERN (`select` B+) DEFINE B AS `c.d` < PREV(`c.d`)) AS `m n`",
         odd=odd,
     )
-    assert found.columns == ["a b", "order", "from.here", "x{}", "c.d", "e`f{}"]
-    assert rows(found) == [("x", 1, 5, 0, 5, 0), ("x", 2, 5, 0, 4, 0)]
+    assert result.columns == ["a b", "order", "from.here", "x{}", "c.d", "e`f{}"]
+    assert rows(result) == [("x", 1, 5, 0, 5, 0), ("x", 2, 5, 0, 4, 0)]
 
 
 # --- laziness, streams, order -----------------------------------------------------------------------------------------
@@ -209,11 +209,11 @@ def test_names_with_blanks_dots_keywords_and_quotes(spark: SparkSession) -> None
 def test_nothing_runs_before_an_action(spark: SparkSession) -> None:
     fails = spark.sql("SELECT id, raise_error('ran') AS v FROM range(3)").selectExpr("id", "CAST(v AS INT) AS v")
     jobs = len(spark.sparkContext.statusTracker().getJobIdsForGroup(None))
-    found = ost.sql("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY id MEASURES sum(v) AS s PATTERN (A+)) m", t=fails)
-    assert found.columns == ["s"]
+    result = ost.sql("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY id MEASURES sum(v) AS s PATTERN (A+)) m", t=fails)
+    assert result.columns == ["s"]
     assert len(spark.sparkContext.statusTracker().getJobIdsForGroup(None)) == jobs
     with pytest.raises(Exception, match="ran"):
-        found.collect()
+        result.collect()
 
 
 def test_no_order_by_warns(t: DataFrame) -> None:
@@ -246,17 +246,17 @@ def test_case_follows_the_session(spark: SparkSession) -> None:
     strict = session_with(spark, caseSensitive="true")
     two = strict.sql("SELECT 1 AS id, 'small' AS v, 'large' AS V")
     clause = "PARTITION BY V ORDER BY id MEASURES LAST(v) AS small, LAST(V) AS large PATTERN (A) DEFINE A AS v > V"
-    found = two.transform(ost.match_recognize(clause))
-    assert found.columns == ["V", "small", "large"]
-    assert rows(found) == [("large", "small", "large")]
+    result = two.transform(ost.match_recognize(clause))
+    assert result.columns == ["V", "small", "large"]
+    assert rows(result) == [("large", "small", "large")]
     shown = two.transform(ost.match_recognize("ORDER BY id MEASURES LAST(v) AS x ALL ROWS PER MATCH PATTERN (A)"))
     assert shown.columns == ["id", "x", "v", "V"]
     assert rows(shown) == [(1, "small", "small", "large")]
     with pytest.raises(ost.QueryError, match="UNKNOWN_COLUMN"):
         two.transform(ost.match_recognize("ORDER BY ID MEASURES LAST(v) AS x PATTERN (A)"))
     lax = spark.sql("SELECT 1 AS id, 'small' AS Value")
-    found = lax.transform(ost.match_recognize("order by ID measures last(vAlUe) as x pattern (a)"))
-    assert rows(found) == [("small",)]
+    result = lax.transform(ost.match_recognize("order by ID measures last(vAlUe) as x pattern (a)"))
+    assert rows(result) == [("small",)]
     with pytest.raises(ost.QueryError, match="AMBIGUOUS_COLUMN"):
         spark.sql("SELECT 1 AS id, 2 AS v, 3 AS V").transform(
             ost.match_recognize("ORDER BY id MEASURES LAST(v) AS x PATTERN (A)")

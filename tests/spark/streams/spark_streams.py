@@ -1,4 +1,4 @@
-"""What the tests of streams share: a folder of files as a stream, and rows to put there."""
+"""Shared by the tests of streams: a folder of files as a stream, and rows to put there."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def rows(*tables: pa.Table) -> list[str]:
     return sorted(repr(tuple(row.values())) for table in tables for row in table.to_pylist())
 
 
-def asked(clause: str, **options: Any) -> Callable[[DataFrame], DataFrame]:
+def matching(clause: str, **options: Any) -> Callable[[DataFrame], DataFrame]:
     """Few buckets, because tests have few keys."""
     return ost.match_recognize(clause, **{"buckets": 4, **options})
 

@@ -1,4 +1,4 @@
-"""A stream's rows, and what `ost.finish` adds to them, are those of a batch over the rows that weren't late."""
+"""A stream's rows and those of `ost.finish` are the rows of a batch without late rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from tests.spark.streams.spark_streams import START, Source, asked, pieces, rows, seconds, trades
+from tests.spark.streams.spark_streams import START, Source, matching, pieces, rows, seconds, trades
 
 import ostinato as ost
 
@@ -49,11 +49,11 @@ CLAUSES = {
 def test_stream_and_finish_are_batch(source: Source, clause: str) -> None:
     table = trades()
     source.add(*pieces(table, 200, 400))
-    found = source.run(source.read().transform(asked(clause)))
+    result = source.run(source.read().transform(matching(clause)))
     rest = source.finish()
-    assert rest.schema.names == found.schema.names
-    assert rows(found, rest) == rows(ost.match(clause, table))
-    assert found.num_rows > 10
+    assert rest.schema.names == result.schema.names
+    assert rows(result, rest) == rows(ost.match(clause, table))
+    assert result.num_rows > 10
 
 
 def test_rows_in_any_order_wait_for_the_watermark(source: Source) -> None:
@@ -62,20 +62,20 @@ def test_rows_in_any_order_wait_for_the_watermark(source: Source) -> None:
     jittered = np.argsort(np.arange(table.num_rows) + np.random.default_rng(3).integers(0, 100, table.num_rows))
     source.add(*pieces(table.take(pa.array(jittered)), 200, 400))
     clause = CLAUSES["all rows with unmatched ones"]
-    found = source.run(source.read("60 seconds").transform(asked(clause)))
+    result = source.run(source.read("60 seconds").transform(matching(clause)))
     assert source.count("late_rows") == 0
-    assert rows(found, source.finish()) == rows(ost.match(clause, table))
+    assert rows(result, source.finish()) == rows(ost.match(clause, table))
 
 
 def test_a_key_that_goes_silent_still_gives_its_match(source: Source) -> None:
-    """Only other buckets get rows; a timer releases what waits, and WITHIN ends what is open."""
+    """Only other buckets get rows. A timer releases waiting rows, and WITHIN ends open partial matches."""
     quiet = pa.table({"symbol": ["Q"] * 3, "ts": seconds(0, 1, 2), "price": [5.0, 3.0, 4.0], "id": [0, 1, 2]})
     others = [
         pa.table({"symbol": list("ABCDEF"), "ts": seconds(*[at] * 6), "price": [1.0] * 6, "id": range(6)})
         for at in (10, 30, 50)
     ]
     source.add(quiet, *others)
-    answer = source.read().transform(asked(CLAUSES["one row"], buckets=64))
+    answer = source.read().transform(matching(CLAUSES["one row"], buckets=64))
     assert source.run(answer).to_pylist() == [{"symbol": "Q", "began": START, "ended": seconds(2)[0].as_py(), "n": 3}]
 
 
@@ -93,19 +93,19 @@ def with_late_rows() -> tuple[list[pa.Table], pa.Table]:
 def test_late_rows_are_counted_and_dropped(source: Source) -> None:
     files, in_time = with_late_rows()
     clause = CLAUSES["all rows with unmatched ones"]
-    found = source.add(*files).run(source.read().transform(asked(clause, buckets=1)))
+    result = source.add(*files).run(source.read().transform(matching(clause, buckets=1)))
     assert (source.count("rows"), source.count("late_rows")) == (603, 3)
-    assert rows(found, source.finish()) == rows(ost.match(clause, in_time))
+    assert rows(result, source.finish()) == rows(ost.match(clause, in_time))
 
 
 def test_late_rows_can_be_shown(source: Source) -> None:
     files, in_time = with_late_rows()
     clause = CLAUSES["all rows with unmatched ones"].replace("AS label", "AS label, coalesce(LAST(id), 0) AS last_id")
-    found = source.add(*files).run(source.read().transform(asked(clause, buckets=1, late="show")))
-    late = found.filter(pc.field("late"))
+    result = source.add(*files).run(source.read().transform(matching(clause, buckets=1, late="show")))
+    late = result.filter(pc.field("late"))
     assert sorted(late.column("id").to_pylist()) == [-3, -2, -1]
     assert set(late.column("label").to_pylist() + late.column("last_id").to_pylist()) == {None}
-    others = pa.concat_tables([found, source.finish()]).filter(~pc.field("late")).drop_columns("late")
+    others = pa.concat_tables([result, source.finish()]).filter(~pc.field("late")).drop_columns("late")
     assert rows(others) == rows(ost.match(clause, in_time))
 
 
@@ -114,14 +114,14 @@ def test_late_rows_can_be_shown(source: Source) -> None:
 
 @pytest.mark.parametrize("delay", [None, "5 seconds"], ids=["without a watermark", "with one"])
 def test_eager_takes_rows_as_they_come(source: Source, delay: str | None) -> None:
-    """No row waits: what the last file decides is given with it, and nothing waits for the watermark."""
+    """No row waits for the watermark: the last file's matches are given with it."""
     table = trades()
     clause = CLAUSES["skip to the next row, over the run"]
-    found = source.add(*pieces(table, 200, 400)).run(source.read(delay).transform(asked(clause, eager=True)))
+    result = source.add(*pieces(table, 200, 400)).run(source.read(delay).transform(matching(clause, eager=True)))
     rest = source.finish()
-    assert rows(found, rest) == rows(ost.match(clause, table))
+    assert rows(result, rest) == rows(ost.match(clause, table))
     decided_by_rows = ost.match(clause, table.slice(0, 590))
-    assert found.num_rows >= decided_by_rows.num_rows
+    assert result.num_rows >= decided_by_rows.num_rows
 
 
 # --- types and names --------------------------------------------------------------------------------------------------
@@ -138,8 +138,8 @@ def test_odd_names_and_nullable_types_survive(source: Source) -> None:
     )
     clause = "PARTITION BY `my key` ORDER BY ts ALL ROWS PER MATCH PATTERN (A) DEFINE A AS TRUE"
     source.add(table, table.slice(0, 0))
-    found = source.run(source.read("0 seconds").transform(asked(clause)))
-    assert rows(found, source.finish()) == rows(ost.match(clause, table))
+    result = source.run(source.read("0 seconds").transform(matching(clause)))
+    assert rows(result, source.finish()) == rows(ost.match(clause, table))
 
 
 def test_a_clause_inside_sql_over_a_stream(source: Source) -> None:
@@ -147,8 +147,8 @@ def test_a_clause_inside_sql_over_a_stream(source: Source) -> None:
     text = f"SELECT symbol, n * 2 AS twice FROM trades MATCH_RECOGNIZE ({CLAUSES['one row']}) AS m WHERE n > 3"
     answer = ost.sql(text, trades=source.read(), buckets=4)
     assert answer.isStreaming
-    found = source.run(answer)
+    result = source.run(answer)
     rest = [row for row in source.finish().to_pylist() if row["n"] > 3]
     wanted = [row for row in ost.match(CLAUSES["one row"], trades()).to_pylist() if row["n"] > 3]
-    got = [(row["symbol"], row["twice"]) for row in found.to_pylist()] + [(r["symbol"], 2 * r["n"]) for r in rest]
+    got = [(row["symbol"], row["twice"]) for row in result.to_pylist()] + [(r["symbol"], 2 * r["n"]) for r in rest]
     assert sorted(got, key=repr) == sorted(((row["symbol"], 2 * row["n"]) for row in wanted), key=repr)

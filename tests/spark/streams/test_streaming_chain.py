@@ -1,11 +1,11 @@
-"""What follows a stream's answer orders by its decision time: a second clause, a windowed aggregation."""
+"""Operators after a clause order its rows by decision time: a second clause, a windowed aggregation."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F
-from tests.spark.streams.spark_streams import Source, asked, pieces, rows, trades
+from tests.spark.streams.spark_streams import Source, matching, pieces, rows, trades
 
 import ostinato as ost
 
@@ -23,19 +23,19 @@ def first_answer(source: Source) -> pa.Table:
     alone = Source(source.folder / "alone", source.session)
     alone.folder.mkdir()
     alone.add(*pieces(trades(), 150, 300, 450))
-    return alone.run(alone.read().transform(asked(DIPS, decision_time="decided")))
+    return alone.run(alone.read().transform(matching(DIPS, decision_time="decided")))
 
 
 def test_a_second_clause_over_the_first(source: Source) -> None:
     dips = first_answer(source)
     source.add(*pieces(trades(), 150, 300, 450))
-    first = source.read().transform(asked(DIPS, decision_time="decided"))
-    found = source.run(first.transform(asked(GROWING)))
+    first = source.read().transform(matching(DIPS, decision_time="decided"))
+    result = source.run(first.transform(matching(GROWING)))
     assert source.count("late_rows") == 0
     second = max(operators(source), key=lambda operator: count_names(source, operator, "dips"))
     rest = ost.finish(source.session, source.checkpoint, operator=second).toArrow()
-    assert rows(found, rest) == rows(ost.match(GROWING, dips))
-    assert found.num_rows > 3
+    assert rows(result, rest) == rows(ost.match(GROWING, dips))
+    assert result.num_rows > 3
 
 
 def operators(source: Source) -> list[int]:
@@ -50,18 +50,18 @@ def count_names(source: Source, operator: int, name: str) -> int:
 def test_a_windowed_aggregation_over_the_decision_time(source: Source) -> None:
     dips = first_answer(source)
     source.add(*pieces(trades(), 150, 300, 450))
-    answer = source.read().transform(asked(DIPS, decision_time="decided"))
+    answer = source.read().transform(matching(DIPS, decision_time="decided"))
     counted = answer.groupBy(F.window("decided", "30 seconds").alias("w")).count().select("w.start", "w.end", "count")
-    found = source.run(counted)
+    result = source.run(counted)
     dropped = sum(operator.numRowsDroppedByWatermark for batch in source.progress for operator in batch.stateOperators)
     assert dropped == 0
     times = dips.column("decided")
     wanted = [
         {"start": row["start"], "end": row["end"], "count": pc.sum(inside(times, row["start"], row["end"])).as_py()}
-        for row in found.to_pylist()
+        for row in result.to_pylist()
     ]
-    assert found.to_pylist() == wanted
-    assert found.num_rows >= 2
+    assert result.to_pylist() == wanted
+    assert result.num_rows >= 2
 
 
 def inside(times: pa.ChunkedArray, start: object, end: object) -> pa.ChunkedArray:

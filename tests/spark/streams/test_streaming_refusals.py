@@ -1,4 +1,4 @@
-"""What a stream can't answer is refused when it is planned, with the reason and the way out. No stream is started."""
+"""Queries that a stream can't run are refused while planning, with a reason and a hint. No stream starts here."""
 
 from __future__ import annotations
 
@@ -101,8 +101,8 @@ def test_unbounded_state_is_warned_of(marked: DataFrame, pattern: str, is_bounde
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         marked.transform(ost.match_recognize(clause))
-    told = [warning for warning in caught if issubclass(warning.category, OstinatoWarning)]
-    assert [("WITHIN" in str(warning.message)) for warning in told] == ([] if is_bounded else [True])
+    messages = [warning for warning in caught if issubclass(warning.category, OstinatoWarning)]
+    assert [("WITHIN" in str(warning.message)) for warning in messages] == ([] if is_bounded else [True])
 
 
 def test_columns_and_mark_of_the_decision_time(marked: DataFrame) -> None:

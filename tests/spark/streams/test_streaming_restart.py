@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.spark.streams.spark_streams import Source, asked, pieces, rows, trades
+from tests.spark.streams.spark_streams import Source, matching, pieces, rows, trades
 
 import ostinato as ost
 
@@ -31,25 +31,25 @@ from pathlib import Path
 
 from ostinato.spark.session.session import local_session
 from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE
-from tests.spark.streams.spark_streams import Source, asked
+from tests.spark.streams.spark_streams import Source, matching
 
 settings = {"spark.sql.shuffle.partitions": 2, "spark.sql.session.timeZone": "UTC", STATE_STORE: ROCKSDB}
 source = Source(Path(sys.argv[1]), local_session(cores=2, **settings))
-source.run(source.read().transform(asked(sys.argv[2])))
+source.run(source.read().transform(matching(sys.argv[2])))
 """
 
 
 @pytest.fixture
 def in_a_process(tmp_path: Path) -> Iterator[Start]:
-    """Starts Python in a process that leads a group of its own, with its JVM; what still runs at the end is killed."""
+    """Starts Python as the leader of a process group, with its JVM. At the end, the group is killed."""
     path = os.pathsep.join([str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": path, "TZ": "UTC"}  # the time zone of the tests' own session
     started: list[subprocess.Popen[bytes]] = []
 
     def start(*words: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, *words]
-        with (tmp_path / TOLD).open("w") as told:  # not a pipe: nobody reads it while the process runs
-            started.append(subprocess.Popen(command, env=environment, start_new_session=True, stderr=told))
+        with (tmp_path / TOLD).open("w") as output:  # not a pipe: nobody reads it while the process runs
+            started.append(subprocess.Popen(command, env=environment, start_new_session=True, stderr=output))
         return started[-1]
 
     yield start
@@ -85,9 +85,9 @@ def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start) ->
     assert 3 not in batches(source, "commits")
     with pytest.raises(ost.QueryError, match="STREAM_NOT_SETTLED"):
         source.finish()
-    found = source.run(source.read().transform(asked(CLAUSE)))
+    result = source.run(source.read().transform(matching(CLAUSE)))
     assert min(batch.batchId for batch in source.progress) == 3  # went on, did not begin anew
-    assert rows(found, source.finish()) == rows(ost.match(CLAUSE, table))
+    assert rows(result, source.finish()) == rows(ost.match(CLAUSE, table))
 
 
 def test_ctrl_c_lets_the_batch_end(source: Source, in_a_process: Start) -> None:
@@ -101,12 +101,12 @@ def test_ctrl_c_lets_the_batch_end(source: Source, in_a_process: Start) -> None:
     wait_until(lambda: 0 in batches(source, "commits"), running)
     os.kill(running.pid, signal.SIGINT)
     assert running.wait(_MOST_SECONDS) == 0
-    told = (source.folder / TOLD).read_text()
-    assert "stopped: " in told
-    assert "Traceback" not in told
+    output = (source.folder / TOLD).read_text()
+    assert "stopped: " in output
+    assert "Traceback" not in output
     source.add(second)
     again = in_a_process(*words, "--once")
     assert again.wait(_MOST_SECONDS) == 0
     assert "done: " in (source.folder / TOLD).read_text()
-    found = source.session.read.parquet(source.output).toArrow()
-    assert rows(found, source.finish()) == rows(ost.match(CLAUSE, table))
+    result = source.session.read.parquet(source.output).toArrow()
+    assert rows(result, source.finish()) == rows(ost.match(CLAUSE, table))

@@ -52,8 +52,8 @@ def asked(expression: str = "A (B|C)* C", **options: Any) -> ost.StreamSummary:
     return ost.summary(expression, **{**given, **options})
 
 
-def rows(found: DataFrame | pa.Table) -> list[str]:
-    table = found if isinstance(found, pa.Table) else found.toArrow()
+def rows(result: DataFrame | pa.Table) -> list[str]:
+    table = result if isinstance(result, pa.Table) else result.toArrow()
     zone = pa.timestamp("us", "UTC")
     at = table.schema.get_field_index("asked_at")
     if pa.types.is_timestamp(table.schema.field(at).type):
@@ -86,10 +86,10 @@ QUERIES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("options", QUERIES.values(), ids=QUERIES)
 def test_answers_are_those_in_process(df: DataFrame, options: dict[str, Any]) -> None:
-    found = df.transform(asked(**options))
+    result = df.transform(asked(**options))
     table = asked(**options).feed(TABLE).ask_all()
-    assert found.columns == table.column_names
-    assert rows(found) == rows(table)
+    assert result.columns == table.column_names
+    assert rows(result) == rows(table)
 
 
 def test_types(df: DataFrame) -> None:
@@ -115,20 +115,20 @@ def test_types(df: DataFrame) -> None:
 
 def fed_until(moment: datetime, **options: Any) -> list[tuple[Any, ...]]:
     mask = [at is not None and at <= moment for at in TABLE.column("ts").to_pylist()]
-    found = asked(**options).feed(TABLE.filter(pa.array(mask))).ask_all().to_pylist()
-    return sorted(((row["my account"], row["count"], row["seen"]) for row in found), key=repr)
+    result = asked(**options).feed(TABLE.filter(pa.array(mask))).ask_all().to_pylist()
+    return sorted(((row["my account"], row["count"], row["seen"]) for row in result), key=repr)
 
 
-def counted(found: DataFrame) -> list[tuple[Any, ...]]:
-    return sorted((tuple(row) for row in found.select("my account", "count", "seen").collect()), key=repr)
+def counted(result: DataFrame) -> list[tuple[Any, ...]]:
+    return sorted((tuple(row) for row in result.select("my account", "count", "seen").collect()), key=repr)
 
 
 def test_asked_at_a_list_of_times(df: DataFrame) -> None:
     early, late = BEGIN + timedelta(seconds=50), BEGIN + timedelta(seconds=300)
-    found = asked(partition_by="my account").run(df, at=[early, late])
-    assert found.count() == 14
+    result = asked(partition_by="my account").run(df, at=[early, late])
+    assert result.count() == 14
     for moment in (early, late):
-        there = found.where(F.col("asked_at") == F.lit(moment))
+        there = result.where(F.col("asked_at") == F.lit(moment))
         assert counted(there) == fed_until(moment, partition_by="my account")
 
 
@@ -144,11 +144,11 @@ def test_times_are_those_of_the_sessions_clock(df: DataFrame) -> None:
 
 def test_asked_at_rows(df: DataFrame) -> None:
     flagged = df.withColumn("ask", F.expr("kind = 'X' AND n = 2"))
-    found = asked(partition_by="my account").run(flagged, at="ASK")
+    result = asked(partition_by="my account").run(flagged, at="ASK")
     triggers = {(row["my account"], row["ts"]) for row in flagged.where("ask AND ts IS NOT NULL").collect()}
-    assert {(row["my account"], row["asked_at"]) for row in found.collect()} == triggers
-    assert len(triggers) == found.count() > 5
-    one = found.orderBy("asked_at").first()
+    assert {(row["my account"], row["asked_at"]) for row in result.collect()} == triggers
+    assert len(triggers) == result.count() > 5
+    one = result.orderBy("asked_at").first()
     assert one is not None
     moment = one["asked_at"].astimezone(UTC)
     assert (one["my account"], one["count"], one["seen"]) in fed_until(moment, partition_by="my account")

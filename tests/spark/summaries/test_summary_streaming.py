@@ -1,4 +1,4 @@
-"""Summaries on streams: what they tell and keep is what the same rows give in process, whatever happens on the way."""
+"""Summaries on streams give the answers and the state of the same rows in process, also after restarts."""
 
 from __future__ import annotations
 
@@ -57,25 +57,25 @@ def summary(**changes: Any) -> ost.StreamSummary:
     return ost.summary(**{**settings, **changes})
 
 
-def expected(asked: ost.StreamSummary, table: pa.Table, at: str | None = None) -> pa.Table:
+def expected(description: ost.StreamSummary, table: pa.Table, at: str | None = None) -> pa.Table:
     """The answers in process: as of each moment at which a key has a row of the kind, or of the last event."""
     if at is None:
-        return asked.feed(table).ask_all()
-    keys = list(asked.columns.keys)
-    found = []
+        return description.feed(table).ask_all()
+    keys = list(description.columns.keys)
+    result = []
     for row in table.filter(pa.compute.equal(table["kind"], at)).to_pylist():
-        fed = summary_like(asked).feed(table.filter(pa.compute.less_equal(table["ts"], pa.scalar(row["ts"]))))
+        fed = summary_like(description).feed(table.filter(pa.compute.less_equal(table["ts"], pa.scalar(row["ts"]))))
         answers = fed.ask_all()
         mine = [answer for answer in answers.to_pylist() if all(answer[key] == row[key] for key in keys)]
-        found.append(pa.Table.from_pylist([{**mine[0], "asked_at": row["ts"]}], answers.schema))
-    together = pa.concat_tables(found)
+        result.append(pa.Table.from_pylist([{**mine[0], "asked_at": row["ts"]}], answers.schema))
+    together = pa.concat_tables(result)
     distinct = {repr(row): at for at, row in enumerate(together.to_pylist())}
     return together.take(pa.array(sorted(distinct.values())))
 
 
-def summary_like(asked: ost.StreamSummary) -> ost.StreamSummary:
+def summary_like(description: ost.StreamSummary) -> ost.StreamSummary:
     """An equal one that was fed nothing."""
-    return ost.StreamSummary(asked.query, asked.columns, asked.form, asked.buckets)
+    return ost.StreamSummary(description.query, description.columns, description.form, description.buckets)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -85,13 +85,15 @@ def compiled() -> None:
 
 
 def updates(source: Source, answer: DataFrame) -> list[list[dict[str, Any]]]:
-    """What each micro-batch gives in update mode."""
-    found: list[list[dict[str, Any]]] = []
+    """The rows of each micro-batch in update mode."""
+    result: list[list[dict[str, Any]]] = []
     writer = answer.writeStream.outputMode("update").option("checkpointLocation", source.checkpoint)
-    query = writer.foreachBatch(lambda df, _: found.append(df.toArrow().to_pylist())).trigger(availableNow=True).start()
+    query = (
+        writer.foreachBatch(lambda df, _: result.append(df.toArrow().to_pylist())).trigger(availableNow=True).start()
+    )
     assert query.awaitTermination(120)
     source.progress += query.recentProgress
-    return found
+    return result
 
 
 # --- answers ----------------------------------------------------------------------------------------------------------
@@ -103,46 +105,46 @@ def updates(source: Source, answer: DataFrame) -> list[list[dict[str, Any]]]:
     ids=["sum", "count of one key column", "average without keys"],
 )
 def test_rows_that_ask_are_told_what_the_process_tells(source: Source, changes: dict[str, Any]) -> None:
-    table, asked = orders(), summary(**changes)
+    table, description = orders(), summary(**changes)
     source.add(*pieces(table, 150, 160, 300))
-    found = source.run(asked.run(source.read(), trigger_events=ASKS))
+    result = source.run(description.run(source.read(), trigger_events=ASKS))
     rest = source.finish()
-    assert rest.schema.names == found.schema.names
-    assert rows(found, rest) == rows(expected(asked, table, at="ASK"))
-    assert found.num_rows > 10 and rest.num_rows > 0
+    assert rest.schema.names == result.schema.names
+    assert rows(result, rest) == rows(expected(description, table, at="ASK"))
+    assert result.num_rows > 10 and rest.num_rows > 0
 
 
 def test_every_micro_batch_tells_of_the_keys_it_touched(source: Source) -> None:
-    table, asked = orders(), summary()
+    table, description = orders(), summary()
     source.add(*pieces(table, 150, 160, 300))
-    found = updates(source, asked.run(source.read()))
+    result = updates(source, description.run(source.read()))
     latest: dict[Any, dict[str, Any]] = {}
-    for batch in found:
+    for batch in result:
         keys = [(row["account"], row["region"]) for row in batch]
         assert len(set(keys)) == len(keys)
         latest |= dict(zip(keys, batch, strict=True))
     latest |= {(row["account"], row["region"]): row for row in source.finish().to_pylist()}
-    assert sorted(map(repr, latest.values())) == sorted(map(repr, expected(asked, table).to_pylist()))
-    assert len([batch for batch in found if batch]) > 2
+    assert sorted(map(repr, latest.values())) == sorted(map(repr, expected(description, table).to_pylist()))
+    assert len([batch for batch in result if batch]) > 2
     assert source.count("rows") == 400 and source.count("open_runs_change") == len(latest)
 
 
 def test_late_rows_are_counted_and_left_out(source: Source) -> None:
-    table, asked = orders(), summary()
+    table, description = orders(), summary()
     first, second, third = pieces(table, 150, 300)
     late = table.slice(0, 3)
     source.add(first, second, pa.concat_tables([late, third]))
-    found = source.run(asked.run(source.read(), trigger_events=ASKS))
+    result = source.run(description.run(source.read(), trigger_events=ASKS))
     assert source.count("late_rows") == 3
-    assert rows(found, source.finish()) == rows(expected(asked, table, at="ASK"))
+    assert rows(result, source.finish()) == rows(expected(description, table, at="ASK"))
 
 
 def test_numbers_too_large_are_our_error(source: Source) -> None:
     ones = pa.table({"ts": seconds(*range(140)), "kind": ["E"] * 140})
     source.add(ones, pa.table({"ts": seconds(1000, 2000), "kind": ["E", "E"]}))
-    asked = ost.summary("E+", type="kind", order_by="ts", within="1 hour", size=200)
+    description = ost.summary("E+", type="kind", order_by="ts", within="1 hour", size=200)
     with pytest.raises(Exception, match="NUMBER_TOO_LARGE") as raised:
-        updates(source, asked.run(source.read()))
+        updates(source, description.run(source.read()))
     assert "Traceback" not in str(ost.unwrap(raised.value))
 
 
@@ -150,15 +152,15 @@ def test_numbers_too_large_are_our_error(source: Source) -> None:
 
 
 def test_ask_at_any_moment(source: Source) -> None:
-    table, asked = orders(), summary()
+    table, description = orders(), summary()
     source.add(*pieces(table, 150, 300))
-    everything = asked.run(source.read(), trigger_events=ASKS)
+    everything = description.run(source.read(), trigger_events=ASKS)
     query = everything.writeStream.option("checkpointLocation", source.checkpoint).format("noop").start()
     try:
         query.processAllAvailable()
         watermark = query.lastProgress.eventTime["watermark"]
         known = table.filter(pa.compute.less_equal(table["ts"], pa.scalar(watermark).cast(table["ts"].type)))
-        fed = summary_like(asked).feed(known)
+        fed = summary_like(description).feed(known)
         for key in [(1, "eu"), {"region": None, "account": 2}, (None, None), (None, "eu")]:
             running = ost.ask(source.session, source.checkpoint, key)
             assert running == fed.ask(key) and running.seen > 5
@@ -186,9 +188,9 @@ def test_unknown_and_unfit_keys(source: Source) -> None:
 
 
 def test_without_keys_there_is_nothing_to_name(source: Source) -> None:
-    table, asked = orders(), summary(partition_by=())
+    table, description = orders(), summary(partition_by=())
     source.add(*pieces(table, 200))
-    updates(source, asked.run(source.read()))
+    updates(source, description.run(source.read()))
     answer = ost.ask(source.session, source.checkpoint)
     assert answer.seen > 200 and answer.key == {}
     with pytest.raises(QueryError, match="SUMMARY_KEY"):
@@ -205,7 +207,7 @@ def test_asked_again_when_files_vanish(source: Source, monkeypatch: pytest.Monke
         nonlocal failures
         failures -= 1
         if failures >= 0:
-            source.session.read.parquet(f"{source.folder}/gone").count()  # raises what Spark raises
+            source.session.read.parquet(f"{source.folder}/gone").count()  # raises Spark's error
         return read(checkpoint)
 
     monkeypatch.setattr(summary_ask, "pages_of", vanishing)
@@ -272,13 +274,13 @@ def kept(source: Source) -> list[str]:
 
 
 def test_stopped_and_started_again(source: Source) -> None:
-    table, asked = orders(), summary()
+    table, description = orders(), summary()
     first, second, third = pieces(table, 150, 300)
     source.add(first)
-    source.run(asked.run(source.read(), trigger_events=ASKS))
+    source.run(description.run(source.read(), trigger_events=ASKS))
     source.add(second, third)
-    found = source.run(asked.run(source.read(), trigger_events=ASKS))
-    assert rows(found, source.finish()) == rows(expected(asked, table, at="ASK"))
+    result = source.run(description.run(source.read(), trigger_events=ASKS))
+    assert rows(result, source.finish()) == rows(expected(description, table, at="ASK"))
 
 
 VICTIM = """
@@ -299,16 +301,16 @@ source.run(summary().run(source.read(), trigger_events=ASKS))
 @pytest.mark.slow
 @pytest.mark.timeout(600)  # two processes with kernels of their own
 def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start) -> None:
-    table, asked = orders(600), summary()
+    table, description = orders(600), summary()
     source.add(*pieces(table, 100, 200, 300, 400, 500))
     victim = in_a_process("-c", VICTIM, str(source.folder))
     wait_until(lambda: 3 in batches(source, "offsets"), victim)
     os.killpg(victim.pid, signal.SIGKILL)
     victim.wait()
     assert 3 not in batches(source, "commits")
-    found = source.run(asked.run(source.read(), trigger_events=ASKS))
+    result = source.run(description.run(source.read(), trigger_events=ASKS))
     assert min(batch.batchId for batch in source.progress) == 3  # went on, did not begin anew
-    assert rows(found, source.finish()) == rows(expected(asked, table, at="ASK"))
+    assert rows(result, source.finish()) == rows(expected(description, table, at="ASK"))
     watermark = source.progress[-1].eventTime["watermark"]
     known = table.filter(pa.compute.less_equal(table["ts"], pa.scalar(watermark).cast(table["ts"].type)))
-    assert kept(source) == rows(summary_like(asked).feed(known).ask_all())
+    assert kept(source) == rows(summary_like(description).feed(known).ask_all())

@@ -25,7 +25,7 @@ def calls(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(CALLS.to_pandas()).cache()
 
 
-def asked(
+def clauses(
     df: DataFrame, *queries: str, request: BoundRequest = UNBOUNDED, sharing: Sharing = "dynamic"
 ) -> SparkClauses:
     names = [f"q{i}" for i in range(1, len(queries) + 1)]
@@ -40,50 +40,50 @@ def rows(df: DataFrame) -> list[tuple[Any, ...]]:
 
 def test_every_query_gives_what_it_gives_alone(calls: DataFrame) -> None:
     queries = (AB, ABD, FIRST, SELECTED, WHOLE)
-    found = asked(calls, *queries)
-    assert [part.numbers for part in found.parts] == [(0, 1, 2, 3), (4,)]
+    result = clauses(calls, *queries)
+    assert [operator.numbers for operator in result.operators] == [(0, 1, 2, 3), (4,)]
     for number, query in enumerate((AB, ABD, FIRST)):
         alone = calls.transform(ost.match_recognize(query))
-        assert found.of_query(number).schema == alone.schema
-        assert rows(found.of_query(number)) == rows(alone)
+        assert result.of_query(number).schema == alone.schema
+        assert rows(result.of_query(number)) == rows(alone)
     expected = [(row["who"], row["who"].upper(), row["b"] - row["a"]) for row in ost.match(AB, CALLS).to_pylist()]
-    assert rows(found.of_query(3)) == sorted(expected, key=repr)
+    assert rows(result.of_query(3)) == sorted(expected, key=repr)
 
 
 def test_all_queries_in_one_table(calls: DataFrame) -> None:
-    common = common_rows(asked(calls, AB, ABD, SELECTED, WHOLE).part_rows())
+    common = common_rows(clauses(calls, AB, ABD, SELECTED, WHOLE).operator_rows())
     assert common.columns == ["query", "group", "measures"]
     assert common.schema["measures"].dataType.fieldNames() == ["a", "b", "d", "rise", "name", "apart"]
-    found = [row.asDict(recursive=True) for row in common.collect()]
-    mine = [row["measures"] for row in found if row["query"] == "q2"]
+    result = [row.asDict(recursive=True) for row in common.collect()]
+    mine = [row["measures"] for row in result if row["query"] == "q2"]
     expected = ost.match(ABD, CALLS).to_pylist()
     assert sorted(row["d"] for row in mine) == sorted(row["d"] for row in expected)
     assert {row["a"] for row in mine} == {str(row["a"]) for row in expected}  # q4 calls a text so: both are text
-    assert {row["measures"]["name"] for row in found if row["query"] == "q3"} == {"ANN", "BOB"}
-    assert {row["group"]["who"] for row in found if row["query"] == "q4"} == {None}
+    assert {row["measures"]["name"] for row in result if row["query"] == "q3"} == {"ANN", "BOB"}
+    assert {row["group"]["who"] for row in result if row["query"] == "q4"} == {None}
 
 
 def test_what_was_given_up_comes_beside_the_rows(calls: DataFrame) -> None:
-    found = asked(calls, AB, ABD, request=BoundRequest(latency_bound="1 s"))
-    everything = common_rows(found.part_rows(), reports=True)
+    result = clauses(calls, AB, ABD, request=BoundRequest(latency_bound="1 s"))
+    everything = common_rows(result.operator_rows(), reports=True)
     reported = {row["query"] for row in everything.where("report IS NOT NULL").select("report.*").collect()}
     assert reported == {"q1", "q2"}
-    assert everything.where("report IS NULL").count() == common_rows(found.part_rows()).count() > 0
+    assert everything.where("report IS NULL").count() == common_rows(result.operator_rows()).count() > 0
 
 
 def test_clauses_that_fail_together_run_by_themselves(calls: DataFrame) -> None:
     """Only the last B divides by zero: the search knows that no D follows it, the matcher doesn't."""
     divides = ABD.replace("B AS kind = 'B'", "B AS kind = 'B' AND 1 / (B.n - A.n - 10) > -9")
     with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
-        common_rows(asked(calls, divides, divides, sharing="always").part_rows()).collect()
+        common_rows(clauses(calls, divides, divides, sharing="always").operator_rows()).collect()
     expected = rows(calls.transform(ost.match_recognize(divides)))
-    found = asked(calls, divides, divides)
-    assert [rows(found.of_query(number)) for number in range(2)] == [expected] * 2
+    result = clauses(calls, divides, divides)
+    assert [rows(result.of_query(number)) for number in range(2)] == [expected] * 2
     assert len(expected) > 1
 
 
 def test_errors_of_tasks_are_ours(calls: DataFrame) -> None:
     divides = AB.replace("B AS kind = 'B'", "B AS 1 / (B.x - A.x) > 0 AND kind < 'Z'")
     with pytest.raises(Exception, match="DIVIDE_BY_ZERO") as caught:
-        asked(calls, AB, divides).of_query(1).collect()
+        clauses(calls, AB, divides).of_query(1).collect()
     assert ost.unwrap(caught.value).code == "DIVIDE_BY_ZERO"

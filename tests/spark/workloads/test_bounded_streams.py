@@ -40,12 +40,12 @@ def test_stream_and_finish_are_batch(source: Source, name: str) -> None:
     table = trades(400)
     source.add(*pieces(table, 150, 300))
     query = ost.events(QUERIES[name]).with_options(buckets=4)
-    found = source.run(source.read().transform(query))
+    result = source.run(source.read().transform(query))
     rest = source.finish()
-    assert rest.schema.names == found.schema.names
-    assert unnumbered(found, rest) == unnumbered(ost.match(ost.events(QUERIES[name]), table))
-    assert found.num_rows > 5 and found.num_rows > rest.num_rows
-    assert set(found["match_number"].to_pylist()) == {None}
+    assert rest.schema.names == result.schema.names
+    assert unnumbered(result, rest) == unnumbered(ost.match(ost.events(QUERIES[name]), table))
+    assert result.num_rows > 5 and result.num_rows > rest.num_rows
+    assert set(result["match_number"].to_pylist()) == {None}
 
 
 def workload(**options: Any) -> ost.Workload:
@@ -56,25 +56,25 @@ def test_a_workload_of_all_kinds(source: Source) -> None:
     """Matches that leave as they complete, windows, and sums: operators of their own, one stream."""
     table = trades(400)
     source.add(*pieces(table, 150, 300))
-    asked = workload()
-    found = source.run(asked.run(source.read()).rows)
-    expected = asked.run(table).rows
-    assert found.schema.names == expected.schema.names
+    bounded_workload = workload()
+    result = source.run(bounded_workload.run(source.read()).rows)
+    expected = bounded_workload.run(table).rows
+    assert result.schema.names == expected.schema.names
     rest = [ost.finish(source.session, source.checkpoint, operator=number).toArrow() for number in range(2)]
-    assert _told(found, *rest) == _told(expected)
-    assert {row["query"] for row in found.to_pylist()} == {"q1", "q2", "q3", "q4"}
+    assert _values(result, *rest) == _values(expected)
+    assert {row["query"] for row in result.to_pylist()} == {"q1", "q2", "q3", "q4"}
 
 
-def _told(*tables: pa.Table) -> list[str]:
-    """What rows say, whichever columns of other queries stand beside it."""
-    told = []
+def _values(*tables: pa.Table) -> list[str]:
+    """The values of rows, without the empty columns of other queries."""
+    values = []
     for row in (row for table in tables for row in table.to_pylist()):
         row["match_number"] = None
         aggregates = row.pop("aggregates", None) or {}
-        told.append(
+        values.append(
             repr([*sorted((name, value) for name, value in row.items() if value is not None), aggregates.get("n")])
         )
-    return sorted(told)
+    return sorted(values)
 
 
 BOUND = {"latency_bound": "5 ns", "clock": ost.VirtualClock()}
@@ -89,9 +89,9 @@ def test_a_bound_gives_a_subset_and_says_what_it_gave_up(source: Source) -> None
     source.add(*pieces(table, 1_000, 2_000))
     queries = [QUERIES["span"], QUERIES["absence"]]
     mixed = ost.Workload(queries, buckets=4, latency_bound={"q1": "5 ns"}, clock=ost.VirtualClock())
-    found = source.run(mixed.run(source.read()).with_metrics)
-    reports = [row["report"] for row in found.to_pylist() if row["report"] is not None]
-    matched = found.filter(pa.compute.is_null(found["report"]))
+    result = source.run(mixed.run(source.read()).with_metrics)
+    reports = [row["report"] for row in result.to_pylist() if row["report"] is not None]
+    matched = result.filter(pa.compute.is_null(result["report"]))
     exact = ost.Workload(queries).run(table).rows
     assert {row["query"] for row in reports} == {"q1", "q2"}
     assert {row["query"] for row in reports if row["dropped"]} == {"q1"}
@@ -112,26 +112,26 @@ def test_metrics_of_a_stream(source: Source) -> None:
     source.add(*pieces(trades(300), 150))
     metrics = ost.Workload([QUERIES["span"]], latency_bound="1 s", clock=ost.VirtualClock()).run(source.read()).metrics
     assert metrics is not None
-    found = source.run(metrics)
-    assert set(found["query"].to_pylist()) == {"q1"} and set(found["dropped"].to_pylist()) == {0}
-    assert sum(found["events"].to_pylist()) > 0
+    result = source.run(metrics)
+    assert set(result["query"].to_pylist()) == {"q1"} and set(result["dropped"].to_pylist()) == {0}
+    assert sum(result["events"].to_pylist()) > 0
 
 
 def test_a_stream_goes_on_under_another_bound_but_not_under_a_ratio(source: Source) -> None:
-    def asked(**options: Any) -> DataFrame:
+    def bounded(**options: Any) -> DataFrame:
         return ost.Workload([QUERIES["span"]], buckets=4, **{**BOUND, **options}).run(source.read()).rows
 
     table = trades(2_000)
     source.add(table.slice(0, 1_000))
-    tight = source.run(asked()).num_rows
+    tight = source.run(bounded()).num_rows
     source.add(table.slice(1_000))
-    found = source.run(asked(latency_bound="1 s", weights={"q1": 2.0}))
+    result = source.run(bounded(latency_bound="1 s", weights={"q1": 2.0}))
     exact, before = (ost.Workload([QUERIES["span"]]).run(rows).rows for rows in (table, table.slice(0, 1_000)))
-    assert _events(found) < _events(exact) and tight < before.num_rows
-    assert found.num_rows - tight > 0.95 * (exact.num_rows - before.num_rows)
+    assert _events(result) < _events(exact) and tight < before.num_rows
+    assert result.num_rows - tight > 0.95 * (exact.num_rows - before.num_rows)
     source.add(trades(100, seed=8))
     with pytest.raises(Exception, match=r"STATE_OF_OTHER_QUERY.* a workload's names, sharing or ratios"):
-        source.run(asked(latency_bound=0.5))
+        source.run(bounded(latency_bound=0.5))
 
 
 def test_a_clock_that_its_checkpoint_cannot_keep_is_refused(source: Source) -> None:
@@ -169,7 +169,7 @@ def test_what_a_stream_cannot_answer(source: Source, text: str, code: str) -> No
 @pytest.mark.slow
 @pytest.mark.timeout(600)  # two processes with kernels of their own
 def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start, tmp_path_factory: Any) -> None:
-    """Under the virtual clock what is shed hangs on the rows alone: a restart gives what an undisturbed run does."""
+    """With the virtual clock, dropped state depends on the rows alone, so a restart changes no row."""
     table = trades(3_000)
     cuts = pieces(table, 500, 1_000, 1_500, 2_000, 2_500)
     undisturbed = Source(tmp_path_factory.mktemp("undisturbed"), source.session).add(*cuts)
@@ -180,7 +180,7 @@ def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start, tm
     os.killpg(victim.pid, signal.SIGKILL)
     victim.wait()
     assert 3 not in batches(source, "commits")
-    found = source.run(bounded(source.read()))
+    result = source.run(bounded(source.read()))
     assert min(batch.batchId for batch in source.progress) == 3  # went on, did not begin anew
-    assert unnumbered(found) == unnumbered(expected)
+    assert unnumbered(result) == unnumbered(expected)
     assert unnumbered(source.finish()) == unnumbered(undisturbed.finish())

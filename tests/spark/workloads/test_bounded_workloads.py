@@ -1,4 +1,4 @@
-"""Workloads on the shared matcher, on batch DataFrames: the rows of one process, and what was given up beside them."""
+"""Workloads on the shared matcher, on batch DataFrames: the same rows as in process, and reports on dropped state."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def df(spark: SparkSession, table: pa.Table) -> DataFrame:
 @pytest.mark.parametrize("sharing", ["always", "dynamic"])
 def test_without_a_bound_the_rows_are_those_of_one_process(df: DataFrame, table: pa.Table, sharing: str) -> None:
     workload = ost.Workload([FIRST, SECOND, ABSENCE, NEXT, NO_GROUP, COUNT], sharing=sharing)
-    found, expected = workload.run(df), workload.run(table)
-    assert rows(found.rows) == rows(expected.rows)
-    assert rows(found["q3"]) == rows(expected["q3"])
-    assert found.metrics is None and found.with_metrics is None
+    result, expected = workload.run(df), workload.run(table)
+    assert rows(result.rows) == rows(expected.rows)
+    assert rows(result["q3"]) == rows(expected["q3"])
+    assert result.metrics is None and result.with_metrics is None
 
 
 def test_a_bound_gives_a_subset_and_says_what_it_gave_up(spark: SparkSession) -> None:
@@ -75,19 +75,19 @@ def test_a_bound_gives_a_subset_and_says_what_it_gave_up(spark: SparkSession) ->
     assert dropped["q1"] > 0 == dropped["q2"]
     matched = everything.where("report IS NULL")
     known = _matches(exact.rows.to_pylist())
-    found = _matches([row.asDict(recursive=True) for row in matched.collect()])
-    assert Counter(found) < Counter(known)  # rows of one time and value look alike, so a match may be there twice
-    assert _unbounded(found) == _unbounded(known)
+    result = _matches([row.asDict(recursive=True) for row in matched.collect()])
+    assert Counter(result) < Counter(known)  # rows of one time and value look alike, so a match may be there twice
+    assert _unbounded(result) == _unbounded(known)
 
 
-def _unbounded(found: list[str]) -> list[str]:
-    return [match for match in found if match.startswith(("q2", "q3"))]
+def _unbounded(result: list[str]) -> list[str]:
+    return [match for match in result if match.startswith(("q2", "q3"))]
 
 
-def _matches(found: list[dict[str, object]]) -> list[str]:
-    """Query and events of each match: what doesn't hang on which others were found."""
+def _matches(result: list[dict[str, object]]) -> list[str]:
+    """Query and events of each match. These don't depend on other matches."""
     kept = []
-    for row in found:
+    for row in result:
         assert isinstance(row["events"], list)
         told = [(event["variable"], event["ts"].timestamp(), event["v"]) for event in row["events"]]
         kept.append(f"{row['query']} {row['group']} {told}")
@@ -95,21 +95,21 @@ def _matches(found: list[dict[str, object]]) -> list[str]:
 
 
 def test_metrics_have_a_row_for_each_task_and_query(df: DataFrame) -> None:
-    found = ost.Workload([FIRST, SECOND], latency_bound="1 s", clock=CLOCK).run(df)
-    assert found.metrics is not None
-    assert found.metrics.columns == [field.name for field in REPORT_TYPE]
-    metrics = found.metrics.collect()
+    result = ost.Workload([FIRST, SECOND], latency_bound="1 s", clock=CLOCK).run(df)
+    assert result.metrics is not None
+    assert result.metrics.columns == [field.name for field in REPORT_TYPE]
+    metrics = result.metrics.collect()
     assert {row["query"] for row in metrics} == {"q1", "q2"} and 2 <= len(metrics) <= 6
     assert all(row["dropped"] == 0 for row in metrics)
-    assert "report" not in found.rows.columns
-    assert found.rows.count() == ost.Workload([FIRST, SECOND]).run(df).rows.count()
+    assert "report" not in result.rows.columns
+    assert result.rows.count() == ost.Workload([FIRST, SECOND]).run(df).rows.count()
 
 
 def test_metrics_say_what_was_given_up_in_each_period(spark: SparkSession) -> None:
     table = events(4_000)
-    found = ost.Workload([NO_GROUP], latency_bound="5 ns", clock=CLOCK).run(spark.createDataFrame(table))
-    assert found.metrics is not None
-    (row,) = found.metrics.collect()
+    result = ost.Workload([NO_GROUP], latency_bound="5 ns", clock=CLOCK).run(spark.createDataFrame(table))
+    assert result.metrics is not None
+    (row,) = result.metrics.collect()
     local = ost.Workload([NO_GROUP], latency_bound="5 ns", clock=CLOCK).run(table).report.by_period()
     periods = [{"query": "q1", **period.asDict()} for period in row["periods"]]
     assert periods == local.to_pylist() and len(periods) > 1
@@ -118,9 +118,9 @@ def test_metrics_say_what_was_given_up_in_each_period(spark: SparkSession) -> No
 
 def test_explain_of_a_result_points_to_its_metrics(df: DataFrame) -> None:
     bounded = ost.explain(ost.Workload([FIRST, SECOND], latency_bound="1 s", clock=CLOCK).run(df)).text
-    assert "What a run gives up\n   result.metrics says it when it runs" in bounded
-    assert "shared matcher: q1, q2" in bounded and "4 states in place of 6" in bounded  # types are those of the input
-    assert "gives up" not in ost.explain(ost.Workload([FIRST, SECOND]).run(df)).text
+    assert "Losses of a run\n   result.metrics has a row for each query and task" in bounded
+    assert "shared matcher: q1, q2" in bounded and "4 states instead of 6" in bounded  # types are those of the input
+    assert "Losses" not in ost.explain(ost.Workload([FIRST, SECOND]).run(df)).text
 
 
 def test_what_cannot_be_bounded_is_refused_before_anything_runs(df: DataFrame) -> None:
@@ -132,8 +132,8 @@ def test_what_cannot_be_bounded_is_refused_before_anything_runs(df: DataFrame) -
 
 def test_both_forms_in_one_workload(df: DataFrame, table: pa.Table) -> None:
     workload = ost.Workload({"trends": COUNT, "pairs": CLAUSE, "matches": FIRST})
-    found, expected = workload.run(df), workload.run(table)
+    result, expected = workload.run(df), workload.run(table)
     for name in workload.names:
-        assert rows(found[name]) == rows(expected[name])
-    assert sorted(found.rows.columns) == sorted(expected.rows.column_names)
-    assert found.rows.groupBy("query").count().count() == 3
+        assert rows(result[name]) == rows(expected[name])
+    assert sorted(result.rows.columns) == sorted(expected.rows.column_names)
+    assert result.rows.groupBy("query").count().count() == 3

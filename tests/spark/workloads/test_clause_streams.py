@@ -37,7 +37,7 @@ TOGETHER = {"low": LOW_HIGH, "clear": NO_MID, "apart": SELECTED}
 
 
 def told(*tables: pa.Table) -> Counter[str]:
-    """What rows say, whichever columns of other queries stand beside it."""
+    """The values of rows, without the empty columns of other queries."""
     return Counter(repr(_said(row)) for table in tables for row in table.to_pylist())
 
 
@@ -53,30 +53,30 @@ def test_stream_and_finish_are_batch(source: Source) -> None:
     """Rows out of order, ties and a NULL key; the stream is stopped and goes on."""
     table = trades(400)
     first, second, third = pieces(table, 150, 300)
-    asked = ost.Workload(TOGETHER, buckets=4)
+    workload = ost.Workload(TOGETHER, buckets=4)
     source.add(first.take(np.arange(150)[::-1]), second)
-    source.run(asked.run(source.read()).rows)
+    source.run(workload.run(source.read()).rows)
     source.add(third)
-    found = source.run(asked.run(source.read()).rows)
+    result = source.run(workload.run(source.read()).rows)
     rest = source.finish()
-    expected = asked.run(table).rows
-    assert found.schema.names == rest.schema.names == expected.schema.names
-    assert told(found, rest) == told(expected)
-    assert set(found["query"].to_pylist()) == set(TOGETHER)
+    expected = workload.run(table).rows
+    assert result.schema.names == rest.schema.names == expected.schema.names
+    assert told(result, rest) == told(expected)
+    assert set(result["query"].to_pylist()) == set(TOGETHER)
     assert rest.num_rows > 0
     assert source.count("late_rows") == 0
-    assert source.count("matches") == found.num_rows
+    assert source.count("matches") == result.num_rows
 
 
 def test_one_query_in_its_own_columns(source: Source) -> None:
     table = trades(300)
     source.add(*pieces(table, 150))
-    found = ost.Workload(TOGETHER, buckets=4).run(source.read())
+    result = ost.Workload(TOGETHER, buckets=4).run(source.read())
     batch = ost.Workload(TOGETHER).run(source.session.read.parquet(source.input))
     for name in TOGETHER:
-        assert found[name].schema == batch[name].schema
-        assert found[name].isStreaming
-    rows = source.run(found["apart"])
+        assert result[name].schema == batch[name].schema
+        assert result[name].isStreaming
+    rows = source.run(result["apart"])
     assert told(rows) < told(ost.match(SELECTED, table))
     assert rows.num_rows > 20
 
@@ -85,14 +85,14 @@ def test_a_workload_of_all_kinds(source: Source) -> None:
     """Clauses together, a clause by itself, and an event query: operators of their own, one stream."""
     table = trades(300)
     source.add(*pieces(table, 150))
-    asked = ost.Workload({"low": LOW_HIGH, "clear": NO_MID, "rises": RISES, "sums": SUMS}, buckets=4)
-    found = source.run(asked.run(source.read()).rows)
-    expected = asked.run(table).rows
-    assert set(found.schema.names) == set(expected.schema.names)
+    workload = ost.Workload({"low": LOW_HIGH, "clear": NO_MID, "rises": RISES, "sums": SUMS}, buckets=4)
+    result = source.run(workload.run(source.read()).rows)
+    expected = workload.run(table).rows
+    assert set(result.schema.names) == set(expected.schema.names)
     finished = [ost.finish(source.session, source.checkpoint, operator=number).toArrow() for number in range(3)]
     rest = [pa.Table.from_pylist([_in_common(row) for row in one.to_pylist()]) for one in finished]
-    assert told(found, *rest) == told(expected)
-    assert set(found["query"].to_pylist()) == {"low", "clear", "rises", "sums"}
+    assert told(result, *rest) == told(expected)
+    assert set(result["query"].to_pylist()) == {"low", "clear", "rises", "sums"}
 
 
 def _in_common(row: dict[str, Any]) -> dict[str, Any]:
@@ -105,18 +105,20 @@ def _in_common(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def bounded(read: DataFrame) -> DataFrame:
-    asked = ost.Workload({"low": LOW_HIGH, "clear": NO_MID}, buckets=4, latency_bound="5 ns", clock=ost.VirtualClock())
-    found = asked.run(read).with_metrics
-    assert found is not None
-    return found
+    workload = ost.Workload(
+        {"low": LOW_HIGH, "clear": NO_MID}, buckets=4, latency_bound="5 ns", clock=ost.VirtualClock()
+    )
+    result = workload.run(read).with_metrics
+    assert result is not None
+    return result
 
 
 def test_a_bound_gives_a_subset_and_says_what_it_gave_up(source: Source) -> None:
     table = trades(2_000)
     source.add(*pieces(table, 700, 1_400))
-    found = source.run(bounded(source.read()))
-    reports = [row["report"] for row in found.to_pylist() if row["report"] is not None]
-    matched = found.filter(pc.is_null(found["report"])).drop_columns(["report"])
+    result = source.run(bounded(source.read()))
+    reports = [row["report"] for row in result.to_pylist() if row["report"] is not None]
+    matched = result.filter(pc.is_null(result["report"])).drop_columns(["report"])
     exact = ost.Workload({"low": LOW_HIGH, "clear": NO_MID}).run(table).rows
     assert {row["query"] for row in reports} == {"low", "clear"}
     assert sum(row["dropped"] for row in reports) > 0
@@ -134,7 +136,7 @@ def test_a_changed_workload_refuses_the_state(source: Source) -> None:
         source.run(ost.Workload([LOW_HIGH, LOW_HIGH], buckets=4).run(source.read()).rows)
 
 
-# --- what is refused, without starting a stream -----------------------------------------------------------------------
+# --- refused without starting a stream --------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +186,7 @@ def test_state_without_a_bound_is_warned_of(clock: DataFrame) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(600)  # two processes with kernels of their own
 def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start, tmp_path_factory: Any) -> None:
-    """Under the virtual clock what is shed hangs on the rows alone: a restart gives what an undisturbed run does."""
+    """With the virtual clock, dropped state depends on the rows alone, so a restart changes no row."""
     cuts = pieces(trades(2_000), 400, 800, 1_200, 1_600)
     undisturbed = Source(tmp_path_factory.mktemp("undisturbed"), source.session).add(*cuts)
     expected = undisturbed.run(bounded(undisturbed.read()))
@@ -194,7 +196,7 @@ def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start, tm
     os.killpg(victim.pid, signal.SIGKILL)
     victim.wait()
     assert 2 not in batches(source, "commits")
-    found = source.run(bounded(source.read()))
+    result = source.run(bounded(source.read()))
     assert min(batch.batchId for batch in source.progress) == 2  # went on, did not begin anew
-    assert told(found) == told(expected)
+    assert told(result) == told(expected)
     assert told(source.finish()) == told(undisturbed.finish())

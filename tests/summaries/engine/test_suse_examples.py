@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.summary.single_answers import ask
 from tests.summaries.letters import after, counters, numbers
 
 from ostinato.event_queries.language.event_query import Selection
@@ -16,7 +17,7 @@ from ostinato.summaries.language.type_automaton import compile_expression
 
 def value(expression: str, letters: str, window: int = 100, aggregate: str = "COUNT", values: object = None) -> object:
     summary = Summary(SummaryQuery(expression, window, 20, SummaryAggregate(aggregate)))
-    return summary.ask(after(summary, letters, values=values)).value
+    return ask(summary, after(summary, letters, values=values)).value
 
 
 def test_examples_1_to_3() -> None:
@@ -85,7 +86,7 @@ def test_figure_2(strategy: Strategy, probabilities: tuple[float, ...], kept: li
     summary = Summary(SummaryQuery("AB*C", 10, 5, strategy=strategy, probabilities=given, tick_us=1))
     state = after(summary, "AABCBCABCA")
     assert numbers(summary, state) == kept
-    assert summary.ask(state).value == count
+    assert ask(summary, state).value == count
 
 
 def test_figure_6() -> None:

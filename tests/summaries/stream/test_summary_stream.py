@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pytest
+from benchmarks.summary.single_answers import SingleAnswer, ask
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,12 +18,12 @@ from ostinato.errors import MatchError
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.kernels.constants import NO_TIME
 from ostinato.streams.bucket_state import EMPTY, BucketState
-from ostinato.summaries.engine.summary import Answer, Summary, SummaryEvents
+from ostinato.summaries.engine.summary import Summary, SummaryEvents
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
 from ostinato.summaries.stream import summary_pages
 from ostinato.summaries.stream.summary_pages import page_of, pages_for, parents, possible_pages
-from ostinato.summaries.stream.summary_stream import Asked, SummaryStep, SummaryStreamWorker
-from ostinato.summaries.task.summary_rows import SummaryColumns, SummaryInput
+from ostinato.summaries.stream.summary_stream import SummaryStep, SummaryStreamWorker, TimedAnswers
+from ostinato.summaries.task.summary_input import SummaryColumns, SummaryInput
 
 QUERY = SummaryQuery("A (B|C)* A", 6, 4, half_life_events=5)
 SHIPPED = pa.schema(
@@ -56,7 +57,7 @@ class Row(NamedTuple):
         return self.account, self.region
 
 
-class Told(NamedTuple):
+class PlainAnswer(NamedTuple):
     """An answer in plain values."""
 
     key: Key
@@ -85,14 +86,14 @@ class Bucket:
     worker: SummaryStreamWorker
     state: BucketState = EMPTY
     pages: dict[int, bytes] = field(default_factory=dict)
-    told: list[Told] = field(default_factory=list)
+    answers: list[PlainAnswer] = field(default_factory=list)
     late: int = 0
     read: list[int] = field(default_factory=list)
 
     def step(self, rows: Sequence[Row] | None, watermark: int, *, finished: bool = False) -> SummaryStep:
         arrived = None if rows is None else table(rows)
-        kept = BucketState(bytes(self.state.header), (), tuple(self.state.waiting))
-        step = self.worker.advance(kept, arrived, watermark, finished=finished, read_page=self._page)
+        stored = BucketState(bytes(self.state.header), (), tuple(self.state.waiting))
+        step = self.worker.advance(stored, arrived, watermark, finished=finished, read_page=self._page)
         self.state = step.state
         self.late += step.counts.late_rows
         for number, page in step.pages.items():
@@ -101,44 +102,41 @@ class Bucket:
             else:
                 self.pages[number] = page
         assert step.state.page_bytes == sum(map(len, self.pages.values()))
-        self.told += itertools.chain.from_iterable(map(told, step.results))
+        self.answers += itertools.chain.from_iterable(map(plain_answers, step.results))
         return step
 
     def _page(self, number: int) -> bytes | None:
         self.read.append(number)
         return self.pages.get(number)
 
-    def everything(self) -> list[Told]:
-        """What all keys would be told now; each key is in one of its possible pages only."""
-        found = []
+    def everything(self) -> list[PlainAnswer]:
+        """The present answers of all keys. Each key is in one of its possible pages only."""
+        everything = []
         for number, page in self.pages.items():
-            keys = self.worker.page(page)
-            answers = self.worker.pool_of(keys).ask_many(range(len(keys)))
-            asked = list(told(Asked(keys.keys, answers.kept.now, answers)))
-            assert all(number in possible_pages(hash_of(one.key)) for one in asked)
-            found += asked
-        assert len({one.key for one in found}) == len(found)
-        return found
+            in_page = list(plain_answers(self.worker.all_answers(self.worker.page(page))))
+            assert all(number in possible_pages(hash_of(answer.key)) for answer in in_page)
+            everything += in_page
+        assert len({answer.key for answer in everything}) == len(everything)
+        return everything
 
 
-def told(asked: Asked) -> Iterator[Told]:
-    kept, first = asked.answers.kept, asked.answers.kept.first
+def plain_answers(timed: TimedAnswers) -> Iterator[PlainAnswer]:
+    kept = timed.answers.events
     values = [value if is_valid else None for value, is_valid in zip(kept.value.tolist(), kept.valid, strict=True)]
     events = list(zip(kept.number.tolist(), kept.time.tolist(), kept.code.tolist(), values, strict=True))
-    for at, key in enumerate(zip(*(column.to_pylist() for column in asked.keys), strict=True)):
-        part = slice(int(first[at]), int(first[at + 1]))
-        own = tuple(
-            (*event, int(share)) for event, share in zip(events[part], asked.answers.contribution[part], strict=True)
-        )
-        yield Told(key, int(asked.asked_at_us[at]), int(asked.answers.count[at]), int(kept.seen[at]), own)
+    for at, key in enumerate(zip(*(column.to_pylist() for column in timed.keys), strict=True)):
+        rows = slice(int(kept.first[at]), int(kept.first[at + 1]))
+        shares = timed.answers.contribution[rows]
+        own = tuple((*event, int(share)) for event, share in zip(events[rows], shares, strict=True))
+        yield PlainAnswer(key, int(timed.asked_at_us[at]), int(timed.answers.count[at]), int(kept.seen[at]), own)
 
 
 # --- the same, without a stream ---------------------------------------------------------------------------------------
 
 
-def directly(query: SummaryQuery, rows: Sequence[Row], *, at_triggers: bool) -> list[Told]:
-    """Each key's rows one by one in order of time; asked behind the moments that ask, or at the end."""
-    summary, found = Summary(query), []
+def directly(query: SummaryQuery, rows: Sequence[Row], *, at_triggers: bool) -> list[PlainAnswer]:
+    """Takes each key's rows one by one, in order of time. Evaluates after the times of triggers, or at the end."""
+    summary, answers = Summary(query), []
     codes = {name: code for code, name in enumerate(summary.automaton.types)}
     for key in {row.key for row in rows}:
         own = sorted((row for row in rows if row.key == key), key=_order)
@@ -148,10 +146,10 @@ def directly(query: SummaryQuery, rows: Sequence[Row], *, at_triggers: bool) -> 
             for row in together:
                 state = summary.advance(_event(summary, row), state)
             if at_triggers and any(row.asks for row in together):
-                found.append(_told(key, at, summary.ask(state), codes))
+                answers.append(_plain_answer(key, at, ask(summary, state), codes))
         if not at_triggers:
-            found.append(_told(key, own[-1].ts, summary.ask(state), codes))
-    return found
+            answers.append(_plain_answer(key, own[-1].ts, ask(summary, state), codes))
+    return answers
 
 
 def _order(row: Row) -> tuple[object, ...]:
@@ -164,12 +162,12 @@ def _event(summary: Summary, row: Row) -> SummaryEvents:
     return SummaryEvents(np.array([row.ts]), summary.codes([row.kind]), np.array([row.price or 0]), valid)
 
 
-def _told(key: Key, at: int, answer: Answer, codes: dict[str, int]) -> Told:
+def _plain_answer(key: Key, at: int, answer: SingleAnswer, codes: dict[str, int]) -> PlainAnswer:
     kept = tuple((e.number, e.time_us, codes[e.type], e.value, e.contribution) for e in answer.kept)
-    return Told(key, at, answer.count, answer.seen, kept)
+    return PlainAnswer(key, at, answer.count, answer.seen, kept)
 
 
-def ordered(answers: Sequence[Told]) -> list[Told]:
+def ordered(answers: Sequence[PlainAnswer]) -> list[PlainAnswer]:
     return sorted(answers, key=repr)
 
 
@@ -188,7 +186,7 @@ rows_of_streams = st.lists(
     max_size=40,
 )
 cuts = st.lists(st.tuples(st.integers(0, 40), st.integers(-2, 25)), max_size=6)
-"""Places to cut at, each with the watermark that the step there is told."""
+"""Positions at which a step ends, each with the watermark of that step."""
 queries = st.builds(
     SummaryQuery,
     expression=st.sampled_from(["A (B|C)* A", "A+ B", "A|B"]),
@@ -210,44 +208,48 @@ def small_pages() -> Iterator[None]:
 
 
 def streamed(bucket: Bucket, rows: Sequence[Row], steps: Sequence[tuple[int, int]]) -> list[Row]:
-    """Rows in steps, and to the end; gives those that weren't late."""
-    known, before, on_time = NO_TIME, 0, []
+    """Feeds the rows in steps, to the end. Returns the rows that weren't late."""
+    known_until, before, on_time = NO_TIME, 0, []
     for end, watermark in sorted(steps):
-        part = rows[before:end]
-        on_time += [row for row in part if row.ts > known]
-        bucket.step(part, watermark)
-        known, before = max(known, watermark), max(before, min(end, len(rows)))
-    on_time += [row for row in rows[before:] if row.ts > known]
-    bucket.step(rows[before:], known, finished=True)
+        arriving = rows[before:end]
+        on_time += [row for row in arriving if row.ts > known_until]
+        bucket.step(arriving, watermark)
+        known_until, before = max(known_until, watermark), max(before, min(end, len(rows)))
+    on_time += [row for row in rows[before:] if row.ts > known_until]
+    bucket.step(rows[before:], known_until, finished=True)
     return on_time
 
 
 @settings(max_examples=150, deadline=None)
 @given(queries, rows_of_streams, cuts)
-def test_any_cut_tells_triggers_the_same(query: SummaryQuery, rows: list[Row], steps: list[tuple[int, int]]) -> None:
+def test_triggers_get_the_same_answers_in_any_steps(
+    query: SummaryQuery, rows: list[Row], steps: list[tuple[int, int]]
+) -> None:
     bucket = Bucket(SummaryStreamWorker(query, INPUT, "hash", "asks", fingerprint="query"))
     on_time = streamed(bucket, rows, steps)
     assert bucket.late == len(rows) - len(on_time)
-    assert ordered(bucket.told) == ordered(directly(query, on_time, at_triggers=True))
+    assert ordered(bucket.answers) == ordered(directly(query, on_time, at_triggers=True))
     assert ordered(bucket.everything()) == ordered(directly(query, on_time, at_triggers=False))
 
 
 @settings(max_examples=75, deadline=None)
 @given(queries, rows_of_streams, cuts)
-def test_every_step_tells_the_keys_that_had_events(
+def test_every_step_answers_for_the_keys_that_had_events(
     query: SummaryQuery, rows: list[Row], steps: list[tuple[int, int]]
 ) -> None:
     bucket = Bucket(SummaryStreamWorker(query, INPUT, "hash", fingerprint="query"))
-    known, before = NO_TIME, 0
+    known_until, before = NO_TIME, 0
     on_time: list[Row] = []
     for end, watermark in [*sorted(steps), (len(rows), 100)]:
-        told_before, until = len(bucket.told), max(known, watermark)
-        on_time += [row for row in rows[before:end] if row.ts > known]
+        answers_before, until = len(bucket.answers), max(known_until, watermark)
+        on_time += [row for row in rows[before:end] if row.ts > known_until]
         bucket.step(rows[before:end], watermark)
-        released = {row.key for row in on_time if known < row.ts <= until}
+        released = {row.key for row in on_time if known_until < row.ts <= until}
         expected = directly(query, [row for row in on_time if row.ts <= until], at_triggers=False)
-        assert ordered(bucket.told[told_before:]) == ordered([one for one in expected if one.key in released])
-        known, before = until, max(before, min(end, len(rows)))
+        assert ordered(bucket.answers[answers_before:]) == ordered(
+            [answer for answer in expected if answer.key in released]
+        )
+        known_until, before = until, max(before, min(end, len(rows)))
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1), st.integers(1, 70), st.integers(0, 70))
@@ -278,10 +280,10 @@ def test_a_step_reads_only_the_pages_of_its_keys() -> None:
 def test_waiting_rows_wake_the_bucket() -> None:
     bucket = Bucket(SummaryStreamWorker(QUERY, INPUT, "hash", "asks", fingerprint="query"))
     step = bucket.step([Row(1, "eu", 5, "A", asks=True), Row(1, "eu", 9, "A")], NO_TIME)
-    assert (step.wake_at_us, step.counts.buffered_rows, bucket.told) == (5, 2, [])
+    assert (step.wake_at_us, step.counts.buffered_rows, bucket.answers) == (5, 2, [])
     step = bucket.step(None, 7)
     assert (step.wake_at_us, step.counts.open_runs) == (9, 1)
-    assert [(one.asked_at, one.seen) for one in bucket.told] == [(5, 1)]
+    assert [(answer.asked_at, answer.seen) for answer in bucket.answers] == [(5, 1)]
 
 
 def test_without_keys_there_is_one_summary() -> None:
@@ -292,8 +294,8 @@ def test_without_keys_there_is_one_summary() -> None:
     first = worker.advance(EMPTY, shipped.slice(0, 2), 2)
     pages |= first.pages
     second = worker.advance(first.state, shipped.slice(2), 3, read_page=pages.get)
-    (asked,) = second.results
-    assert asked.keys == () and asked.answers.count.tolist() == [2]  # AA and ABA
+    (timed,) = second.results
+    assert timed.keys == () and timed.answers.count.tolist() == [2]  # AA and ABA
     assert second.counts.open_runs == 1
 
 
@@ -304,10 +306,10 @@ def test_counts_beyond_doubles_survive() -> None:
     rows = [Row(1, "eu", at, "A") for at in range(1060)]
     bucket.step(rows[:1050], 1049)
     bucket.step(rows[1050:], 1100)
-    assert [one.count for one in bucket.told] == [2**1050 - 1, 2**1060 - 1]
+    assert [answer.count for answer in bucket.answers] == [2**1050 - 1, 2**1060 - 1]
 
 
-def test_unknown_types_are_refused_if_so_asked() -> None:
+def test_unknown_types_are_refused_if_the_query_says_so() -> None:
     query = SummaryQuery("A B", 6, 4, unknown_types=UnknownTypes.REFUSE)
     bucket = Bucket(SummaryStreamWorker(query, INPUT, "hash", fingerprint="query"))
     with pytest.raises(MatchError, match="SUMMARY_UNKNOWN_TYPE"):

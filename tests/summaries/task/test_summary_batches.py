@@ -13,8 +13,8 @@ import ostinato as ost
 from ostinato.rows.batches import one_array
 from ostinato.summaries.task import summary_batches
 from ostinato.summaries.task.summary_answers import AnswerLayout
-from ostinato.summaries.task.summary_batches import Moments, SummaryBatch
-from ostinato.summaries.task.summary_rows import summary_input
+from ostinato.summaries.task.summary_batches import SummaryBatch
+from ostinato.summaries.task.summary_input import Moments, summary_input
 
 SCHEMA = pa.schema(
     [("ts", pa.int64()), ("kind", pa.string()), ("k", pa.int64()), ("x", pa.int64()), ("ask", pa.bool_())]

@@ -21,12 +21,12 @@ from ostinato.expressions.evaluate import as_vector, evaluate
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import normalise
 from ostinato.expressions.values.vectors import Vector
-from ostinato.workloads.matcher.ledger import Orders
+from ostinato.workloads.matcher.ledger import KeepMasks
 from ostinato.workloads.matcher.matcher_run import MatcherRun
 from ostinato.workloads.matcher.matcher_state import MatcherState
 from ostinato.workloads.matcher.materialise import PatternMatches
 from ostinato.workloads.matcher.plan_events import PlanEvents
-from ostinato.workloads.matcher.shared_matcher import SharedMatcher, one_class_a_node
+from ostinato.workloads.matcher.shared_matcher import SharedMatcher, one_class_per_node
 from ostinato.workloads.merging.merged_plan import MergedPlan, merge
 from ostinato.workloads.merging.plan_conditions import PlanConditions
 from ostinato.workloads.plan.event_programs import bounded_programs
@@ -36,7 +36,7 @@ Match = tuple[tuple[int, str], ...]
 """(index of the row in the input, variable) for each of its events."""
 Found = list[tuple[int, int | None, Match]]
 """Sequence, window and match, sorted."""
-GiveOrders = Callable[[MatcherRun], Orders | None]
+GiveMasks = Callable[[MatcherRun], KeepMasks | None]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Workload:
     def events(self) -> PlanEvents:
         """All rows in order of time."""
         flat = [(s, event) for s, sequence in enumerate(self.ready[0].sequences) for event in sequence]
-        whole = replace(self.ready[0], plan=plan_events([one.bound for one in self.ready])).whole()
+        events = replace(self.ready[0], plan=plan_events([one.bound for one in self.ready])).whole()
         order, link = zip(*self._numbers(), strict=True) if flat else ((), ())
         rows = sorted(range(len(flat)), key=lambda i: flat[i][1].time_us)
         table = {Column(name): pa.array([flat[i][1].row[name] for i in rows], kind) for name, kind in COLUMNS.items()}
@@ -64,12 +64,12 @@ class Workload:
         return PlanEvents(
             sequence=np.array([flat[i][0] for i in rows], np.int64),
             order=np.array(order, np.int64)[rows],
-            time=whole.time[rows],
-            place=whole.place[rows],
+            time=events.time[rows],
+            place=events.place[rows],
             link=np.array(link, np.int64)[rows],
-            conditions=tuple(mask[rows] for mask in whole.conditions),
-            values=tuple(values[rows] for values in whole.values),
-            valid=tuple(None if valid is None else valid[rows] for valid in whole.valid),
+            conditions=tuple(mask[rows] for mask in events.conditions),
+            values=tuple(values[rows] for values in events.values),
+            valid=tuple(None if valid is None else valid[rows] for valid in events.valid),
             column=column,
         )
 
@@ -125,9 +125,9 @@ def workloads(texts: Sequence[str], rows: Sequence[Row], **options: bool) -> lis
         # Conditions are numbered by the queries that are there.
         own = [bind(texts[i]) for i in queries]
         typed = type_events(plan_events(own), types.__getitem__, SETTINGS, numbers="decimal", approximate=False)
-        found = bounded_programs(typed, [f"q{i}" for i in queries]).programs
-        merged = merge([found[i] for i in range(len(queries))], **options)
-        conditions = lower_plan(merged, typed.input_types.__getitem__, typed.settings, typed.plan.values, pull=True)
+        programs = bounded_programs(typed, [f"q{i}" for i in queries]).programs
+        merged = merge([programs[i] for i in range(len(queries))], **options)
+        conditions = lower_plan(merged, typed.input_types.__getitem__, typed.settings, typed.plan.values)
         ready = tuple(prepared(bound, rows) for bound in own)
         result.append(Workload(tuple(texts[i] for i in queries), ready, merged, conditions))
     return result
@@ -136,13 +136,13 @@ def workloads(texts: Sequence[str], rows: Sequence[Row], **options: bool) -> lis
 def in_calls(
     work: Workload,
     cuts: Sequence[int],
-    give_orders: GiveOrders = lambda run: None,
+    give_orders: GiveMasks = lambda run: None,
     watch: Callable[[MatcherRun], None] = lambda run: None,
     **options: Any,
 ) -> list[Found]:
     """What the matcher finds for each query when `events` come in calls that start at `cuts`, bytes in between."""
     matcher = SharedMatcher(work.merged, work.conditions, **options)
-    buckets = one_class_a_node(work.merged, work.conditions)
+    buckets = one_class_per_node(work.merged, work.conditions)
     count = len(work.events.time)
     found: list[Found] = [[] for _ in work.texts]
     kept, data = np.zeros(0, np.int64), b""

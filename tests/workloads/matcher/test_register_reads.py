@@ -21,9 +21,9 @@ def test_rows_that_are_read_again_give_the_same_features() -> None:
         "TIME at TYPE kind PATTERN SEQ(A a, B b, C c) WHERE SAME[id] AND POWER(a.v - b.v, 2) * 2 < c.v "
         "WITHIN 40 EVENTS RETURN MATCHES"
     )
-    found = run(Stream((text,), columns)).matches[0]
+    matches = run(Stream((text,), columns)).matches[0]
     kind, key, v = (columns[name].to_pylist() for name in ("kind", "id", "v"))
-    right = {
+    expected = {
         (a, b, c)
         for c in range(count)
         if kind[c] == "C"
@@ -32,4 +32,4 @@ def test_rows_that_are_read_again_give_the_same_features() -> None:
         for b in range(a + 1, c)
         if kind[b] == "B" and key[b] == key[c] and (v[a] - v[b]) ** 2 * 2 < v[c]
     }
-    assert found == right and len(right) > 100
+    assert matches == expected and len(expected) > 100

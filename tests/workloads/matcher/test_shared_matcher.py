@@ -11,7 +11,7 @@ from tests.laws.event_strategies import event_table
 from tests.workloads.matcher.shared_matching import Workload, in_calls, numbered_anew, workloads
 
 from ostinato.errors import MatchError
-from ostinato.event_queries.enumeration.event_matches import MatchLimits
+from ostinato.event_queries.enumeration.match_limits import MatchLimits
 from ostinato.kernels.kernel_cache import interpreted
 from ostinato.workloads.matcher import (
     births,
@@ -24,11 +24,11 @@ from ostinato.workloads.matcher import (
     upkeep,
     visits,
 )
-from ostinato.workloads.matcher.ledger import Buckets, Orders, chain_begins, chain_places
+from ostinato.workloads.matcher.ledger import Buckets, KeepMasks, chain_begins, chain_offsets
 from ostinato.workloads.matcher.matcher_run import MatcherRun, everything_kept
 from ostinato.workloads.matcher.matcher_state import MatcherState
 from ostinato.workloads.matcher.plan_shape import shape_of
-from ostinato.workloads.matcher.shared_matcher import SharedMatcher, one_class_a_node
+from ostinato.workloads.matcher.shared_matcher import SharedMatcher, one_class_per_node
 from ostinato.workloads.matcher.store import USED
 
 pytestmark = pytest.mark.kernel
@@ -44,26 +44,26 @@ def letters(kinds: str, x: list[int] | None = None) -> list[dict[str, Any]]:
     return list(event_table(rows).to_pylist())
 
 
-def asked(*patterns: str) -> list[str]:
+def queries(*patterns: str) -> list[str]:
     return [f"TYPE kind TIME ts\nPATTERN {pattern}\nRETURN MATCHES" for pattern in patterns]
 
 
 def workload(kinds: str, *patterns: str, x: list[int] | None = None, **options: bool) -> Workload:
-    (work,) = workloads(asked(*patterns), letters(kinds, x), **options)
+    (work,) = workloads(queries(*patterns), letters(kinds, x), **options)
     return work
 
 
 def started(work: Workload, **options: Any) -> MatcherRun:
     run = SharedMatcher(work.merged, work.conditions, **options)
-    return run.begin(work.events, None, one_class_a_node(work.merged, work.conditions))
+    return run.begin(work.events, None, one_class_per_node(work.merged, work.conditions))
 
 
-def rows_found(work: Workload, **options: Any) -> list[list[tuple[int, ...]]]:
+def matched_rows(work: Workload, **options: Any) -> list[list[tuple[int, ...]]]:
     return [[tuple(row for row, _ in match) for _, _, match in some] for some in in_calls(work, [], **options)]
 
 
 def test_a_match_is_any_choice_of_events_in_order() -> None:
-    assert rows_found(workload("ABAB", "SEQ(A a, B b)")) == [[(0, 1), (0, 3), (2, 3)]]
+    assert matched_rows(workload("ABAB", "SEQ(A a, B b)")) == [[(0, 1), (0, 3), (2, 3)]]
 
 
 def test_what_two_patterns_share_is_made_once() -> None:
@@ -71,18 +71,18 @@ def test_what_two_patterns_share_is_made_once() -> None:
     run = started(work)
     run.advance(4, None)
     assert [int(n) for n in run.ledger.live] == [0, 1, 1, 0, 0]  # (), A, AB, and the two ends that are never kept
-    assert rows_found(work) == [[(0, 1, 2)], [(0, 1, 3)]]
+    assert matched_rows(work) == [[(0, 1, 2)], [(0, 1, 3)]]
 
 
 def test_an_absence_between_two_events() -> None:
-    assert rows_found(workload("ADABDB", "SEQ(A a, NOT D d, B b)")) == [[(2, 3)]]
+    assert matched_rows(workload("ADABDB", "SEQ(A a, NOT D d, B b)")) == [[(2, 3)]]
 
 
 def test_a_guard_takes_a_pattern_away_and_leaves_the_other() -> None:
     texts = ("SEQ(A a, B b, C c)", "SEQ(A a, B b, D d) WHERE a.x < b.x")
     work = workload("ABBCD", *texts, x=[5, 9, 1, 0, 0], guards=True)
     assert any(step.guards for step in work.merged.steps)
-    assert rows_found(work) == [[(0, 1, 3), (0, 2, 3)], [(0, 1, 4)]]
+    assert matched_rows(work) == [[(0, 1, 3), (0, 2, 3)], [(0, 1, 4)]]
 
 
 def test_nothing_is_lost_when_room_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +124,7 @@ def test_orders_drop_one_pattern_and_keep_the_other() -> None:
     slots = len(run.ledger.visits)
     everything = everything_kept(slots, 2)
     run.advance(2, everything)
-    only_first = Orders(np.full_like(everything.masks, 0b01), everything.threshold)
+    only_first = KeepMasks(np.full_like(everything.masks, 0b01), everything.threshold)
     run.advance(4, only_first)
     matches, _ = run.finish()
     assert [some.count for some in matches] == [1, 0]
@@ -135,7 +135,7 @@ def test_refused_at_birth() -> None:
     work = workload("AB", "SEQ(A a, B b)")
     run = started(work)
     everything = everything_kept(len(run.ledger.visits), 1)
-    run.advance(2, Orders(np.zeros_like(everything.masks), everything.threshold))
+    run.advance(2, KeepMasks(np.zeros_like(everything.masks), everything.threshold))
     assert (int(run.ledger.refused.sum()), int(run.ledger.live.sum())) == (1, 0)
     assert run.finish()[0][0].count == 0
 
@@ -155,7 +155,7 @@ def test_rows_that_are_not_admitted_make_nothing_but_break_absences() -> None:
 def test_rows_that_are_not_there_are_refused(until: int) -> None:
     run = started(workload("ABAB", "SEQ(A a, B b)"))
     run.advance(2, None)
-    with pytest.raises(ValueError, match="2 of 4 were taken before"):
+    with pytest.raises(ValueError, match="2 of 4 were matched before"):
         run.advance(until, None)
 
 
@@ -179,7 +179,7 @@ def test_new_buckets_give_new_classes() -> None:
     class_at = before.class_at.copy()
     class_at[node + 1 :] += 1 << (int(end - first) - 1)
     pairs = shape_of(work.merged).pairs
-    places, cells = chain_places(class_at, pairs), int(chain_begins(class_at, pairs)[-1])
+    places, cells = chain_offsets(class_at, pairs), int(chain_begins(class_at, pairs)[-1])
     run.rebucket(Buckets(class_at, places, cells, before.feature_at, edge_at, np.array([4.5])))
     at_a = run.ledger.live[class_at[1] : class_at[2]]
     assert sorted(at_a[at_a > 0].tolist()) == [1, 2]  # one below the edge, two above
@@ -219,7 +219,7 @@ def test_an_empty_call_changes_nothing() -> None:
 def test_more_patterns_than_a_word_has_bits() -> None:
     patterns = [f"SEQ(A a, B b, C c) WHERE a.x + c.x < {limit}" for limit in range(70)]
     work = workload("ABCABC", *patterns)
-    assert rows_found(work) == [
+    assert matched_rows(work) == [
         [match for match in [(0, 1, 2), (0, 1, 5), (0, 4, 5), (3, 4, 5)] if match[0] + match[2] < limit]
         for limit in range(70)
     ]
@@ -236,7 +236,7 @@ def test_the_loop_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     shared = SharedMatcher(work.merged, None)
     shared.kernel = kernel
     events = numbered_anew(work.events, np.arange(9), 0, 0)
-    run = shared.begin(events, None, one_class_a_node(work.merged, None))
+    run = shared.begin(events, None, one_class_per_node(work.merged, None))
     with np.errstate(over="ignore"):  # pseudo-random numbers wrap around
         run.advance(9, None)
     found = [work.listed(query, some, np.arange(9)) for query, some in enumerate(run.finish()[0])]

@@ -9,9 +9,8 @@ from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.event_queries.plan.event_program import Extent
 from ostinato.expressions.syntax import Anchor, Column, Navigation, Operator
 from ostinato.workloads.merging.merged_plan import NO_SEGMENT, ROOT, MergedPlan, PlanStep
-from ostinato.workloads.merging.pattern_program import START, EdgeCheck, PatternProgram, PatternStep
+from ostinato.workloads.merging.pattern_program import START, EdgeCheck, PatternProgram, PatternStep, canonical_names
 from ostinato.workloads.merging.renamed_conditions import renamed
-from ostinato.workloads.plan.event_programs import canonical_names
 
 RISING = (EdgeCheck(">", 0, 0),)
 """The event's value is above that of the one before."""
@@ -26,20 +25,20 @@ def sequence(
 ) -> PatternProgram:
     """SEQ of single events; a letter is a condition, A is 0.
 
-    `edges` are by the place of the later event, `less` are pairs of places of which the first has the smaller x.
+    `edges` are by the position of the later event, `less` are pairs of positions of which the first has the smaller x.
     """
     qualifies = tuple(ord(letter) - ord("A") for letter in letters)
     labels = canonical_names(qualifies)
     run = tuple(smaller(labels[one], labels[other]) for one, other in less)
     steps = tuple(
         PatternStep(
-            place,
-            place,
-            place + 1,
-            checks=tuple(number for number, pair in enumerate(less) if max(pair) == place),
-            edges=(edges or {}).get(place, ()),
+            position,
+            position,
+            position + 1,
+            checks=tuple(number for number, pair in enumerate(less) if max(pair) == position),
+            edges=(edges or {}).get(position, ()),
         )
-        for place in range(len(letters))
+        for position in range(len(letters))
     )
     ends = ((len(letters), ()),)
     return PatternProgram(letters, labels, qualifies, len(letters) + 1, steps, ends, run, extent or Extent())
@@ -53,7 +52,7 @@ def smaller(one: str, other: str) -> RunCondition:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """An event of an accepted word: the pattern's own label, and what is asked between it and the event before."""
+    """An event of an accepted word: the pattern's own label, and the conditions between it and the event before."""
 
     label: int
     condition: int

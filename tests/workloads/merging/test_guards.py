@@ -1,4 +1,4 @@
-"""Patterns of which one only asks more than the other: matched as one, the stricter behind a guard."""
+"""Two patterns, one with more conditions than the other: matched as one, the stricter behind a guard."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_q5_and_q6_share_the_negation() -> None:
     assert len(plan.nodes) - 1 == 4 and [node.patterns for node in plan.nodes] == [0b11, 0b11, 0b11, 0b01, 0b10]
     assert guards(plan) == [Guard(0b01, (), RISING)]
     (step,) = [step for step in plan.steps if step.guards]
-    assert step.edges == () and step.asked_edges == RISING
+    assert step.edges == () and step.all_edges == RISING
     assert len(merge([strict, lax], guards=False).nodes) - 1 == 5
 
 

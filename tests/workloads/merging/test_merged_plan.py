@@ -1,4 +1,4 @@
-"""The shared plan: what becomes one node, which patterns each node serves, and what stays apart."""
+"""The shared plan: nodes that patterns share, the patterns of each node, and unshared nodes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from tests.workloads.merging.plan_patterns import RISING, sequence, smaller, wor
 from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.event_queries.plan.event_program import BoundKind, Extent
 from ostinato.workloads.merging.merged_plan import NO_SEGMENT, ROOT, MergedPlan, merge
-from ostinato.workloads.merging.pattern_program import EdgeCheck, PatternProgram, PatternStep
-from ostinato.workloads.plan.event_programs import canonical_names
+from ostinato.workloads.merging.pattern_program import EdgeCheck, PatternProgram, PatternStep, canonical_names
 
 FIGURE_2 = (sequence("ABCD"), sequence("ABEF"), sequence("ABEG"))
 
@@ -135,12 +134,12 @@ def test_hundreds_of_patterns_have_bit_sets_of_any_width() -> None:
 
 def test_a_thousand_patterns() -> None:
     draw = random.Random(7)
-    found = [sequence("".join(draw.choices("ABCDEFGHIJ", k=6)), edges={3: RISING}) for _ in range(1_000)]
-    plan = merge(found, guards=True)
+    patterns = [sequence("".join(draw.choices("ABCDEFGHIJ", k=6)), edges={3: RISING}) for _ in range(1_000)]
+    plan = merge(patterns, guards=True)
     assert len(plan.nodes) < plan.states_apart == 6_000
     for number in range(0, 1_000, 50):
-        longest = len(found[number].labels)
-        assert words_of_plan(plan, number, found[number], longest) == words_of_program(found[number], longest)
+        longest = len(patterns[number].labels)
+        assert words_of_plan(plan, number, patterns[number], longest) == words_of_program(patterns[number], longest)
 
 
 # --- every pattern accepts what it did before -------------------------------------------------------------------------
@@ -164,14 +163,14 @@ def programs(draw: st.DrawFn) -> PatternProgram:
     links += [(state - 1, state + 1) for state in sorted(optional) if state < count]
     steps = []
     for source, target in links:
-        asked = [smaller(labels[one], labels[other]) for one, other in less if other == target - 1]
+        conditions = [smaller(labels[one], labels[other]) for one, other in less if other == target - 1]
         steps.append(
             PatternStep(
                 source,
                 target - 1,
                 target,
                 absent=draw(st.sampled_from([(), (), (), (3,)])) if source else (),
-                checks=tuple(dict.fromkeys(run.setdefault(item, len(run)) for item in asked)),
+                checks=tuple(dict.fromkeys(run.setdefault(condition, len(run)) for condition in conditions)),
                 edges=draw(_EDGES) if source else (),
             )
         )
@@ -192,21 +191,21 @@ def programs(draw: st.DrawFn) -> PatternProgram:
         ]
     ),
 )
-def test_each_pattern_accepts_its_words_and_each_once(found: list[PatternProgram], options: dict[str, bool]) -> None:
-    plan = merge(found, **options)
-    for number, program in enumerate(found):
+def test_each_pattern_accepts_its_words_and_each_once(patterns: list[PatternProgram], options: dict[str, bool]) -> None:
+    plan = merge(patterns, **options)
+    for number, program in enumerate(patterns):
         wanted = Counter(words_of_program(program, longest=6))
         assert Counter(words_of_plan(plan, number, program, longest=6)) == wanted
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(programs(), min_size=1, max_size=4))
-def test_merging_is_tight_and_consistent(found: list[PatternProgram]) -> None:
-    plan = merge(found, offsets=False)
+def test_merging_is_tight_and_consistent(patterns: list[PatternProgram]) -> None:
+    plan = merge(patterns, offsets=False)
     assert len(plan.nodes) - 1 <= plan.states_apart
     for step in plan.steps:
         assert step.segment == NO_SEGMENT
         assert plan.nodes[step.target].patterns & ~plan.nodes[step.source].patterns == 0
     assert all(node.patterns for node in plan.nodes)
-    twice = merge([*found, *found], offsets=False)
+    twice = merge([*patterns, *patterns], offsets=False)
     assert len(twice.nodes) == len(plan.nodes) and len(twice.steps) == len(plan.steps)

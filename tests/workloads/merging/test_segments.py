@@ -29,7 +29,7 @@ def test_an_equal_chain_at_other_offsets_is_matched_once() -> None:
     assert [plan.nodes[join.source].length for join in (first, second)] == [1, 2]
     assert [plan.nodes[join.target].length for join in (first, second)] == [3, 4]
     assert [step.edges for step in plan.steps if step.target == first.segment] == [RISING]
-    assert sum(len(step.edges) for step in plan.steps) == 1  # asked in one place only
+    assert sum(len(step.edges) for step in plan.steps) == 1  # checked once
 
 
 def test_a_chain_at_the_start_of_a_pattern_is_the_segment_itself() -> None:
@@ -66,12 +66,12 @@ def test_other_conditions_inside_or_another_window_are_other_chains() -> None:
 
 def test_conditions_that_reach_before_the_chain_are_asked_when_it_is_joined() -> None:
     plan = merge([sequence("ABCX", less=((0, 2), (1, 2))), sequence("DBCY", less=((1, 2),))])
-    one, other = joins(plan)
-    assert one.segment == other.segment
-    by_label = {plan.labels[plan.nodes[step.source].label]: step.checks for step in (one, other)}
-    asked = {name: [variables(plan, number) for number in checks] for name, checks in by_label.items()}
-    assert asked == {"c0#1": [{"c0#1", "c2#1"}], "c3#1": []}
-    (inside,) = [step for step in plan.steps if step.target == one.segment]
+    first, second = joins(plan)
+    assert first.segment == second.segment
+    by_label = {plan.labels[plan.nodes[step.source].label]: step.checks for step in (first, second)}
+    reads = {name: [variables(plan, number) for number in checks] for name, checks in by_label.items()}
+    assert reads == {"c0#1": [{"c0#1", "c2#1"}], "c3#1": []}
+    (inside,) = [step for step in plan.steps if step.target == first.segment]
     assert [variables(plan, number) for number in inside.checks] == [{"c1#1", "c2#1"}]
 
 
@@ -81,8 +81,8 @@ def variables(plan: MergedPlan, number: int) -> set[str]:
 
 def test_variables_are_renamed_so_that_chains_agree() -> None:
     plan = merge([sequence("BBC", less=((1, 2),)), sequence("ABC", less=((1, 2),))])
-    one, other = joins(plan)
-    assert one.segment == other.segment and len(plan.run) == 1
+    first, second = joins(plan)
+    assert first.segment == second.segment and len(plan.run) == 1
     assert variables(plan, 0) == {"c1#2", "c2#1"}
     assert plan.pattern_labels == tuple(
         tuple({"c1#1": first, "c1#2": 1, "c2#1": 2, "c0#1": second}[name] for name in plan.labels)
@@ -111,9 +111,9 @@ def test_two_segments_in_one_pattern() -> None:
             sequence("HDEI", edges={2: RISING}),
         ]
     )
-    found = joins(plan)
-    assert len(found) == 4 and len({join.segment for join in found}) == 2
-    (crossing,) = [join for join in found if join.checks]
+    segment_joins = joins(plan)
+    assert len(segment_joins) == 4 and len({join.segment for join in segment_joins}) == 2
+    (crossing,) = [join for join in segment_joins if join.checks]
     assert [variables(plan, number) for number in crossing.checks] == [{"c1#1", "c3#1"}]
 
 
@@ -139,8 +139,8 @@ def test_a_condition_on_the_event_just_before_cannot_wait() -> None:
     sides = tuple(Navigation(Column("x"), None, Anchor.LAST, skip) for skip in (1, 0))
     pair = RunCondition(Operator("<", sides), frozenset())
 
-    def with_pair(program: PatternProgram, place: int) -> PatternProgram:
-        step = replace(program.steps[place], checks=(len(program.run),))
+    def with_pair(program: PatternProgram, position: int) -> PatternProgram:
+        step = replace(program.steps[position], checks=(len(program.run),))
         return chained(replace(program, run=(*program.run, pair)), step)
 
     inside = [with_pair(sequence("ABCX"), 2), with_pair(sequence("DBCY"), 2)]
@@ -154,17 +154,17 @@ def around_a_chain(draw: st.DrawFn) -> PatternProgram:
     """CDE somewhere in a sequence, rising from D to E; further conditions inside, across and outside."""
     prefix, suffix = draw(st.text("ABC", max_size=3)), draw(st.text("ABC", max_size=2))
     letters = f"{prefix}CDE{suffix}"
-    place = st.integers(0, len(letters) - 1)
-    pairs = draw(st.lists(st.tuples(place, place), max_size=3))
+    position = st.integers(0, len(letters) - 1)
+    pairs = draw(st.lists(st.tuples(position, position), max_size=3))
     less = tuple(dict.fromkeys((min(pair), max(pair)) for pair in pairs if len(set(pair)) == 2))
     return sequence(letters, edges={len(prefix) + 2: RISING}, less=less)
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(around_a_chain(), min_size=2, max_size=5), st.booleans())
-def test_patterns_that_join_segments_accept_their_words(found: list[PatternProgram], guards: bool) -> None:
-    plan = merge(found, guards=guards)
-    for number, program in enumerate(found):
+def test_patterns_that_join_segments_accept_their_words(patterns: list[PatternProgram], guards: bool) -> None:
+    plan = merge(patterns, guards=guards)
+    for number, program in enumerate(patterns):
         longest = len(program.labels)
         wanted = Counter(words_of_program(program, longest))
         assert Counter(words_of_plan(plan, number, program, longest)) == wanted

@@ -1,4 +1,4 @@
-"""Clauses -> pattern programs: what is skipped, what is asked where, what is shared, and what is declined by name."""
+"""Clauses -> pattern programs: skipped rows, conditions of steps, sharing, and reasons to decline."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def clause(pattern: str, define: str = "", *, mode: str = "ALL MATCHES", rest: s
 
 
 def steps(program: PatternProgram) -> list[str]:
-    """`source label target`, with `+` for neighbours only, `!` for what must be absent, `?` for what is asked."""
+    """`source label target`, with `+` for neighbours only, `!` for absent conditions, `?` for run conditions."""
     return [
         f"{step.source} {program.labels[step.label]} {step.target}"
         + "+" * step.adjacent
@@ -61,7 +61,7 @@ Q6 = clause("A X* B Y* E", "A AS kind = 'A', B AS kind = 'B', Y AS kind <> 'C', 
 
 def test_q5_of_table_2_skips_what_it_needn_t_look_at() -> None:
     stream, program = only(planned(Q5))
-    assert steps(program) == ["0 c0#0 1", "1 c1#0 2 ?0", "2 c2#0 3 !3"]
+    assert steps(program) == ["0 c0#1 1", "1 c1#1 2 ?0", "2 c2#1 3 !3"]
     assert [render_expression(test.row) for test in stream.tests if test.row is not None] == [
         "(`kind` = 'A')",
         "(`kind` = 'B')",
@@ -70,30 +70,30 @@ def test_q5_of_table_2_skips_what_it_needn_t_look_at() -> None:
     ]
     assert [test.is_negated for test in stream.tests] == [False, False, False, True]
     condition = program.run[0]
-    assert condition.variables == {"c0#0", "c1#0"}
+    assert condition.variables == {"c0#1", "c1#1"}
     assert program.accepting == ((3, ()),)
 
 
 def test_conditions_of_one_row_are_numbered_once_for_all_clauses() -> None:
     stream = planned(Q5, Q6).streams[0]
-    assert [one.program.qualifies for one in stream.clauses] == [(0, 1, 2), (0, 1, 4)]
+    assert [clause.program.qualifies for clause in stream.clauses] == [(0, 1, 2), (0, 1, 4)]
     assert len(stream.tests) == 5
 
 
 def test_equal_beginnings_are_one_node() -> None:
     other = Q5.replace("D AS kind = 'D'", "D AS kind = 'E'")
     stream = planned(Q5, other).streams[0]
-    assert len(merge([one.program for one in stream.clauses]).nodes) == 5  # the root, A, AB, and the two ends
+    assert len(merge([clause.program for clause in stream.clauses]).nodes) == 5  # the root, A, AB, and the two ends
 
 
 def test_a_loop_is_skipped_behind_its_first_row() -> None:
     _, program = only(planned(clause("A B+ C", "A AS kind = 'A', B AS kind = 'B', C AS kind = 'C'")))
-    assert steps(program) == ["0 c0#0 1", "1 c1#0 2+", "2 c2#0 3 !3"]
+    assert steps(program) == ["0 c0#1 1", "1 c1#1 2+", "2 c2#1 3 !3"]
 
 
 def test_rows_that_are_looked_at_follow_at_once() -> None:
     _, program = only(planned(clause("A B+ C", "A AS kind = 'A', B AS B.x > A.x, C AS kind = 'C'")))
-    assert steps(program) == ["0 c0#0 1", "1 c1#0 2+ ?0", "2 c1#0 2+ ?0", "2 c2#0 3+"]
+    assert steps(program) == ["0 c0#1 1", "1 c1#1 2+ ?0", "2 c1#1 2+ ?0", "2 c2#1 3+"]
 
 
 def test_what_the_run_looks_at_is_not_skipped() -> None:
@@ -109,12 +109,12 @@ def test_what_the_run_looks_at_is_not_skipped() -> None:
 
 
 def test_a_condition_names_only_labels_on_the_way() -> None:
-    """`A.x` on the first way is not that of the second: equal beginnings ask the same, whatever comes later."""
+    """`A.x` on the first path differs from that on the second. Equal beginnings have equal conditions."""
     longer = clause("A X* B X* A X* B", "A AS kind = 'A', B AS kind = 'B' AND B.x > FIRST(A.x)")
     _, program = only(planned(longer))
     assert [sorted(condition.variables) for condition in program.run] == [
-        ["c0#0", "c1#0"],
-        ["c0#0", "c0#1", "c1#1"],
+        ["c0#1", "c1#1"],
+        ["c0#1", "c0#2", "c1#2"],
     ]
 
 
@@ -125,7 +125,7 @@ def test_previous_rows_of_other_variables_are_columns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rest", "extent", "asked"),
+    ("rest", "extent", "conditions"),
     [
         ("", Extent(), 0),
         ("MAXLENGTH 5", Extent(BoundKind.SPAN, by_place=True, length=4), 0),
@@ -133,17 +133,17 @@ def test_previous_rows_of_other_variables_are_columns() -> None:
         ("WITHIN INTERVAL '2' SECOND MAXLENGTH 5", Extent(BoundKind.SPAN, length=2_000_000), 2),
     ],
 )
-def test_bounds_of_a_match(rest: str, extent: Extent, asked: int) -> None:
+def test_bounds_of_a_match(rest: str, extent: Extent, conditions: int) -> None:
     stream, program = only(planned(clause("A X* B", rest=rest)))
     assert program.extent == extent
-    assert len(program.run) == asked
+    assert len(program.run) == conditions
     assert stream.has_times == ("WITHIN" in rest)
 
 
 def test_partitions_in_another_order_are_another_stream() -> None:
     plan = planned(clause("A X* B"), clause("A X* C"), clause("A X* B", order="n"), clause("A X* B", order="n DESC"))
-    assert [[one.clause for one in stream.clauses] for stream in plan.streams] == [[0, 1], [2], [3]]
-    assert [one.program.stream for stream in plan.streams for one in stream.clauses] == [0, 0, 1, 2]
+    assert [[clause.clause for clause in stream.clauses] for stream in plan.streams] == [[0, 1], [2], [3]]
+    assert [clause.program.stream for stream in plan.streams for clause in stream.clauses] == [0, 0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_without_a_bound_a_clause_may_be_better_off_alone() -> None:
 
 
 def together(plan: ClausesPlan) -> list[list[int]]:
-    return [[one.clause for one in stream.clauses] for stream in plan.streams]
+    return [[clause.clause for clause in stream.clauses] for stream in plan.streams]
 
 
 OTHER = clause("F X* G", "F AS kind = 'F', G AS kind = 'G'")
@@ -189,9 +189,9 @@ def test_without_a_bound_clauses_are_matched_together_that_have_a_state_in_commo
     plan = planned(OTHER, Q5, Q6, Q6.replace("ORDER BY ts, n", "ORDER BY n"), sharing="dynamic")
     assert together(plan) == [[1, 2]]
     assert plan.alone == {0: NOTHING_IN_COMMON, 3: NOTHING_IN_COMMON}
-    kept = plan.streams[0]
-    assert not any(test.row is not None and "'F'" in render_expression(test.row) for test in kept.tests)
-    assert [one.program.stream for one in kept.clauses] == [0, 0]
+    stream = plan.streams[0]
+    assert not any(test.row is not None and "'F'" in render_expression(test.row) for test in stream.tests)
+    assert [clause.program.stream for clause in stream.clauses] == [0, 0]
 
 
 def test_a_clause_that_has_nothing_in_common_is_matched_together_where_there_is_a_bound_or_a_stream() -> None:
@@ -231,9 +231,9 @@ def test_only_clauses_that_end_nowhere_have_a_most_that_they_hold_and_only_by_ch
 def test_what_runs_together_on_a_stream(text: str, why: str | None) -> None:
     """All of these do on a batch."""
     assert not planned(text).alone
-    found = plan_clauses([typed(text)], ["q1"], [False], "always", on_stream=True)
-    assert (why is None) == (not found.alone)
-    assert why is None or why in found.alone[0]
+    plan = plan_clauses([typed(text)], ["q1"], [False], "always", on_stream=True)
+    assert (why is None) == (not plan.alone)
+    assert why is None or why in plan.alone[0]
     if why is not None:
         with pytest.raises(QueryError, match="query 'q1' can't be bounded: on a stream") as caught:
             plan_clauses([typed(text)], ["q1"], [True], on_stream=True)

@@ -6,8 +6,8 @@ import pytest
 from tests.event_queries.plan.event_texts import typed
 
 from ostinato.calls.bounds import Bounds, LatencyBound
-from ostinato.workloads.plan.event_groups import MOST_HELD_A_QUERY, NOT_SHARED, NOTHING_IN_COMMON, SharedMatches
-from ostinato.workloads.plan.event_groups import shared_matches as planned_matches
+from ostinato.workloads.plan.event_groups import MOST_HELD_A_QUERY, NOT_SHARED, NOTHING_IN_COMMON, SharedGroups
+from ostinato.workloads.plan.event_groups import shared_groups as planned_matches
 
 ABC, ABD, BCD, CD = "SEQ(A a, B b, C c)", "SEQ(A x, B y, D z)", "SEQ(B b, C c, D d)", "SEQ(C c, D d)"
 NAMES = ("q1", "q2", "q3", "q4")
@@ -15,7 +15,7 @@ NAMES = ("q1", "q2", "q3", "q4")
 
 def planned(
     *patterns: str, sharing: str = "dynamic", bounded: tuple[int, ...] = (), carried: tuple[int, ...] = ()
-) -> SharedMatches:
+) -> SharedGroups:
     plan = typed(*(f"PATTERN {pattern} WITHIN 9 SECONDS RETURN MATCHES" for pattern in patterns))
     names = NAMES[: len(patterns)]
     latency = tuple(LatencyBound(ns=1000.0) if i in bounded else None for i in range(len(names)))
@@ -23,14 +23,14 @@ def planned(
     return planned_matches(plan, names, sharing, bounds, carried=frozenset(carried))
 
 
-def together(found: SharedMatches) -> list[tuple[int, ...]]:
-    return [group.queries for group in found.groups]
+def together(groups: SharedGroups) -> list[tuple[int, ...]]:
+    return [group.queries for group in groups.groups]
 
 
 def test_queries_with_a_state_in_common_are_matched_together_and_no_others() -> None:
-    found = planned(ABC, BCD, ABD)
-    assert together(found) == [(0, 2)] and found.declined == {1: NOTHING_IN_COMMON}
-    assert found.groups[0].merged.names == ("q1", "q3")
+    groups = planned(ABC, BCD, ABD)
+    assert together(groups) == [(0, 2)] and groups.declined == {1: NOTHING_IN_COMMON}
+    assert groups.groups[0].merged.names == ("q1", "q3")
 
 
 def test_one_common_state_is_enough() -> None:
@@ -38,20 +38,20 @@ def test_one_common_state_is_enough() -> None:
 
 
 def test_pairs_that_have_nothing_in_common_with_each_other_share_a_plan() -> None:
-    found = planned(ABC, CD, ABD, CD)
-    assert together(found) == [(0, 1, 2, 3)] and not found.declined
+    groups = planned(ABC, CD, ABD, CD)
+    assert together(groups) == [(0, 1, 2, 3)] and not groups.declined
 
 
 @pytest.mark.parametrize("patterns", [(ABC,), (ABC, BCD)])
 def test_nothing_is_shared_where_there_is_nothing_in_common(patterns: tuple[str, ...]) -> None:
-    found = planned(*patterns)
-    assert together(found) == [] and found.declined == dict.fromkeys(range(len(patterns)), NOTHING_IN_COMMON)
+    groups = planned(*patterns)
+    assert together(groups) == [] and groups.declined == dict.fromkeys(range(len(patterns)), NOTHING_IN_COMMON)
     assert together(planned(*patterns, sharing="always")) == [tuple(range(len(patterns)))]
 
 
 def test_sharing_can_be_off() -> None:
-    found = planned(ABC, ABD, sharing="never")
-    assert together(found) == [] and found.declined == {0: NOT_SHARED, 1: NOT_SHARED}
+    groups = planned(ABC, ABD, sharing="never")
+    assert together(groups) == [] and groups.declined == {0: NOT_SHARED, 1: NOT_SHARED}
 
 
 def test_only_what_is_shared_by_choice_may_be_enumerated_after_all() -> None:

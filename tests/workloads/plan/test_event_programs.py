@@ -1,4 +1,4 @@
-"""Event queries as patterns of the shared plan: Table 2, when conditions are asked, and what is declined."""
+"""Event queries as patterns of the shared plan: Table 2, the steps of conditions, and reasons to decline."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def programs(*texts: str) -> BoundedPrograms:
 
 
 def program(text: str) -> PatternProgram:
-    found = programs(text)
-    assert found.declined == {}
-    return found.programs[0]
+    result = programs(text)
+    assert result.declined == {}
+    return result.programs[0]
 
 
 def shown(condition: RunCondition) -> str:
@@ -40,15 +40,19 @@ def shown(condition: RunCondition) -> str:
     return render_expression(change(condition.condition)).replace("`", "") + each
 
 
-def asked(found: PatternProgram) -> dict[str, list[str]]:
-    """What is asked on steps, as `from>to` by state, and at ends."""
+def conditions(program: PatternProgram) -> dict[str, list[str]]:
+    """The conditions of steps, as `from>to` by state, and of ends."""
     result = {
-        f"{step.source}>{step.target}": [shown(found.run[check]) for check in step.checks]
-        for step in found.steps
+        f"{step.source}>{step.target}": [shown(program.run[check]) for check in step.checks]
+        for step in program.steps
         if step.checks
     }
     result.update(
-        {f"end {state}": [shown(found.run[check]) for check in checks] for state, checks in found.accepting if checks}
+        {
+            f"end {state}": [shown(program.run[check]) for check in checks]
+            for state, checks in program.accepting
+            if checks
+        }
     )
     return result
 
@@ -59,9 +63,9 @@ def asked(found: PatternProgram) -> dict[str, list[str]]:
 def shared(one: int, other: int) -> MergedPlan:
     """The plan of two queries of Table 2."""
     plan = typed(TABLE_2[f"Q{one}"], TABLE_2[f"Q{other}"])
-    found = bounded_programs(plan, (f"Q{one}", f"Q{other}"))
-    assert found.declined == {}
-    return merge([found.programs[0], found.programs[1]])
+    result = bounded_programs(plan, (f"Q{one}", f"Q{other}"))
+    assert result.declined == {}
+    return merge([result.programs[0], result.programs[1]])
 
 
 @pytest.mark.parametrize(
@@ -90,77 +94,80 @@ def test_absences_between_events() -> None:
     assert condition not in {step.condition for step in plan.steps}
 
 
-# --- when conditions are asked ----------------------------------------------------------------------------------------
+# --- the steps of conditions ------------------------------------------------------------------------------------------
 
 
 def test_canonical_names_are_those_of_conditions() -> None:
-    found = programs("SEQ(A one, B b, A two) RETURN MATCHES", "SEQ(A x, B y, C z) RETURN MATCHES")
-    assert [item.labels for item in found.programs.values()] == [("c0#1", "c1#1", "c0#2"), ("c0#1", "c1#1", "c2#1")]
-    assert len(merge([*found.programs.values()]).nodes) - 1 == 4
+    result = programs("SEQ(A one, B b, A two) RETURN MATCHES", "SEQ(A x, B y, C z) RETURN MATCHES")
+    assert [program.labels for program in result.programs.values()] == [
+        ("c0#1", "c1#1", "c0#2"),
+        ("c0#1", "c1#1", "c2#1"),
+    ]
+    assert len(merge([*result.programs.values()]).nodes) - 1 == 4
 
 
 def test_neighbours_are_compared_on_the_step_between_them() -> None:
-    found = program("SEQ(A a, B b) WHERE a.x < b.x RETURN MATCHES")
-    assert found.steps[1].edges == (EdgeCheck(">", 0, 0),) and asked(found) == {}
+    planned = program("SEQ(A a, B b) WHERE a.x < b.x RETURN MATCHES")
+    assert planned.steps[1].edges == (EdgeCheck(">", 0, 0),) and conditions(planned) == {}
 
 
 def test_a_pair_that_is_no_comparison_of_numbers_is_a_condition_over_both() -> None:
-    found = program("SEQ(A a, B b) WHERE a.name < b.name RETURN MATCHES")
-    assert asked(found) == {"1>2": ["(here.name > before.name)"]}
+    planned = program("SEQ(A a, B b) WHERE a.name < b.name RETURN MATCHES")
+    assert conditions(planned) == {"1>2": ["(here.name > before.name)"]}
 
 
 def test_a_condition_over_several_events_waits_for_the_last() -> None:
-    found = program("SEQ(A a, B b, C c, D d) WHERE a.x + b.x < c.x RETURN MATCHES")
-    assert asked(found) == {"2>3": ["((c0#1.x + c1#1.x) < c2#1.x)"]}
+    planned = program("SEQ(A a, B b, C c, D d) WHERE a.x + b.x < c.x RETURN MATCHES")
+    assert conditions(planned) == {"2>3": ["((c0#1.x + c1#1.x) < c2#1.x)"]}
 
 
 def test_an_aggregate_waits_until_the_loop_is_over() -> None:
-    found = program("SEQ(A a, B+ b, C c) WHERE SUM(b.x) < a.x RETURN MATCHES")
-    assert asked(found) == {"2>3": ["(sum(c1#1) < c0#1.x)"]}
+    planned = program("SEQ(A a, B+ b, C c) WHERE SUM(b.x) < a.x RETURN MATCHES")
+    assert conditions(planned) == {"2>3": ["(sum(c1#1) < c0#1.x)"]}
 
 
 def test_an_aggregate_of_a_last_loop_is_asked_at_the_end() -> None:
-    found = program("SEQ(A a, B+ b) WHERE SUM(b.x) < a.x RETURN MATCHES")
-    assert asked(found) == {"end 2": ["(sum(c1#1) < c0#1.x)"]}
+    planned = program("SEQ(A a, B+ b) WHERE SUM(b.x) < a.x RETURN MATCHES")
+    assert conditions(planned) == {"end 2": ["(sum(c1#1) < c0#1.x)"]}
 
 
 def test_each_event_of_a_loop_is_asked_alone_where_the_rest_is_known() -> None:
-    found = program("SEQ(A a, C c, B+ b, D d) WHERE b.x > a.x RETURN MATCHES")
-    assert asked(found) == {"2>3": ["(c2#1.x > c0#1.x)"], "3>3": ["(c2#1.x > c0#1.x)"]}
+    planned = program("SEQ(A a, C c, B+ b, D d) WHERE b.x > a.x RETURN MATCHES")
+    assert conditions(planned) == {"2>3": ["(c2#1.x > c0#1.x)"], "3>3": ["(c2#1.x > c0#1.x)"]}
 
 
 def test_all_events_of_a_loop_are_asked_where_the_rest_comes_later() -> None:
-    found = program("SEQ(A a, B+ b, C c, D d) WHERE b.x > d.x RETURN MATCHES")
-    assert asked(found) == {"3>4": ["(c1#1.x > c3#1.x) for each c1#1"]}
+    planned = program("SEQ(A a, B+ b, C c, D d) WHERE b.x > d.x RETURN MATCHES")
+    assert conditions(planned) == {"3>4": ["(c1#1.x > c3#1.x) for each c1#1"]}
 
 
 def test_a_condition_holds_where_an_optional_event_is_missing() -> None:
-    found = program("SEQ(A a, B? b, C c, D d) WHERE a.x + b.x < d.x RETURN MATCHES")
-    (condition,) = found.run
+    planned = program("SEQ(A a, B? b, C c, D d) WHERE a.x + b.x < d.x RETURN MATCHES")
+    (condition,) = planned.run
     assert shown(condition) == "((c1#1.TRUE IS NULL) OR ((c0#1.x + c1#1.x) < c3#1.x))"
     sure = program("SEQ(A a, B b, C c, D d) WHERE a.x + b.x < d.x RETURN MATCHES")
     assert "IS NULL" not in shown(sure.run[0])
 
 
 def test_what_a_way_cannot_bind_is_not_asked_there() -> None:
-    found = program("SEQ(A a, (B b OR C c), D d, E e) WHERE a.x + b.x < e.x RETURN MATCHES")
-    (step,) = [step for step in found.steps if step.checks]
-    assert found.labels[step.label] == "c4#1"
+    planned = program("SEQ(A a, (B b OR C c), D d, E e) WHERE a.x + b.x < e.x RETURN MATCHES")
+    (step,) = [step for step in planned.steps if step.checks]
+    assert planned.labels[step.label] == "c4#1"
     apart = program("SEQ(A a, SEQ(B b, D d) OR SEQ(C c, E e)) WHERE a.x + b.x < d.x RETURN MATCHES")
-    assert list(asked(apart).values()) == [["((c0#1.x + c1#1.x) < c2#1.x)"]]
+    assert list(conditions(apart).values()) == [["((c0#1.x + c1#1.x) < c2#1.x)"]]
 
 
 def test_strict_steps_are_adjacent_but_for_the_first() -> None:
-    found = program("SEQ(A, B, C) STRICT RETURN MATCHES")
-    assert [step.adjacent for step in found.steps] == [False, True, True]
+    planned = program("SEQ(A, B, C) STRICT RETURN MATCHES")
+    assert [step.adjacent for step in planned.steps] == [False, True, True]
 
 
 @pytest.mark.parametrize(
     ("absent", "conditions"), [("NOT C", 1), ("NOT C+", 1), ("NOT (C OR D)", 2)], ids=["one", "loop", "either"]
 )
 def test_absences_that_one_event_tells(absent: str, conditions: int) -> None:
-    found = program(f"SEQ(A, {absent}, B) RETURN MATCHES")
-    assert [len(step.absent) for step in found.steps] == [0, conditions]
+    planned = program(f"SEQ(A, {absent}, B) RETURN MATCHES")
+    assert [len(step.absent) for step in planned.steps] == [0, conditions]
 
 
 # --- what is declined -------------------------------------------------------------------------------------------------
@@ -180,6 +187,6 @@ def test_absences_that_one_event_tells(absent: str, conditions: int) -> None:
     ],
 )
 def test_declined_by_name(text: str, reason: str) -> None:
-    found = programs(text, "SEQ(A, B) RETURN MATCHES")
-    assert list(found.programs) == [1] and found.programs[1].name == "q1"
-    assert found.declined[0].startswith(reason)
+    result = programs(text, "SEQ(A, B) RETURN MATCHES")
+    assert list(result.programs) == [1] and result.programs[1].name == "q1"
+    assert result.declined[0].startswith(reason)

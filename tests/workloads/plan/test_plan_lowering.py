@@ -1,4 +1,4 @@
-"""The conditions of a shared plan as one program, and the values by which partial matches are told apart."""
+"""The conditions of a shared plan as one program, and the features of partial matches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from tests.laws.test_engine_invariances import uncompile
 from tests.workloads.plan.sharp_queries import TABLE_2
 from tests.workloads.plan.test_event_programs import shown
 
-from ostinato.event_queries.enumeration.event_state import SearchArrays
 from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.expressions.evaluate import as_vector
 from ostinato.expressions.run_conditions import interpreter, run_registers
@@ -21,6 +20,7 @@ from ostinato.expressions.run_conditions.run_columns import tie_to_columns
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import Settings
 from ostinato.expressions.values.vectors import Vector
+from ostinato.workloads.matcher.run_checks import RunWork
 from ostinato.workloads.merging.features import features_of
 from ostinato.workloads.merging.merged_plan import MergedPlan, merge
 from ostinato.workloads.merging.plan_conditions import PlanConditions
@@ -33,13 +33,13 @@ class Lowered:
 
     def __init__(self, *texts: str) -> None:
         types = typed(*texts)
-        found = bounded_programs(types, [f"q{number}" for number in range(len(texts))])
-        assert found.declined == {}
-        self.plan: MergedPlan = merge([*found.programs.values()])
+        result = bounded_programs(types, [f"q{number}" for number in range(len(texts))])
+        assert result.declined == {}
+        self.plan: MergedPlan = merge([*result.programs.values()])
         self.conditions: PlanConditions = lower_plan(
-            self.plan, types.input_types.__getitem__, types.settings, types.plan.values, pull=True
+            self.plan, types.input_types.__getitem__, types.settings, types.plan.values
         )
-        values = features_of(self.plan, types.plan.values, lambda expr: True).values
+        values = features_of(self.plan, types.plan.values, lambda expr: True)
         self.features = [[shown(RunCondition(value, frozenset())) for value in exprs] for exprs in values]
 
 
@@ -59,11 +59,6 @@ def test_features_are_what_the_next_conditions_look_at() -> None:
 def test_aggregates_count_with_their_value_so_far() -> None:
     lowered = table_2(1, 2)
     assert lowered.features[2] == ["sum(c1#1)", "(c0#1.x + sum(c1#1))"]
-
-
-def test_how_much_is_still_to_be_asked() -> None:
-    assert table_2(3, 4).conditions.to_ask == (4, 4, 3, 3, 2, 1, 1, 0, 0, 0, 0)
-    assert table_2(5, 6).conditions.to_ask == (1, 1, 0, 0, 0)
 
 
 def test_equal_conditions_and_values_are_lowered_once() -> None:
@@ -104,7 +99,11 @@ def test_what_has_no_number_is_no_feature() -> None:
 
 def test_an_optional_event_is_a_feature_without_its_presence() -> None:
     lowered = Lowered("PATTERN SEQ(A a, B? b, C c, D d) WHERE a.x + b.x < d.x RETURN MATCHES")
-    assert [found for found in lowered.features if found] == [["c0#1.x"], ["(c0#1.x + c1#1.x)"], ["(c0#1.x + c1#1.x)"]]
+    assert [values for values in lowered.features if values] == [
+        ["c0#1.x"],
+        ["(c0#1.x + c1#1.x)"],
+        ["(c0#1.x + c1#1.x)"],
+    ]
 
 
 # --- what the kernel computes -----------------------------------------------------------------------------------------
@@ -137,24 +136,24 @@ def value_at(lowered: Lowered, node: int, labels: Sequence[str]) -> list[float |
     for row, name in enumerate(labels):
         assert run_registers.update(program.variables.index(name), row, row, work, tied) == 0
     last = len(labels) - 1
-    found = [
+    values = [
         interpreter.value_of(number, program.variables.index(labels[-1]), last, last, 0, 3, work, tied)
         for number in lowered.conditions.features[node]
     ]
-    return [float(value) if is_there else None for is_there, value in found]
+    return [float(value) if is_there else None for is_there, value in values]
 
 
-def room(registers: int, accumulators: int) -> SearchArrays:
+def room(registers: int, accumulators: int) -> RunWork:
     """For five events."""
-    nothing = np.zeros(0, np.int64)
-    few = np.zeros(0, np.int32)
-    return SearchArrays(
-        nothing, few, few, nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing,
+    return RunWork(
         registers=np.full((6, registers), -1),
         whole=np.zeros((6, accumulators), np.int64),
         real=np.zeros((6, accumulators)),
-        stack=np.zeros(64), stack_whole=np.zeros(64, np.int64), stack_null=np.zeros(64, np.bool_), node=few,
-    )  # fmt: skip
+        stack=np.zeros(64),
+        stack_whole=np.zeros(64, np.int64),
+        stack_null=np.zeros(64, np.bool_),
+        node=np.zeros(0, np.int32),
+    )
 
 
 @pytest.mark.parametrize(

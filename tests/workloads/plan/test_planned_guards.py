@@ -7,7 +7,7 @@ import pytest
 
 import ostinato as ost
 from ostinato.clause.language.clause_parser import parse_clause
-from ostinato.reference.oracle import match_rows
+from ostinato.reference.clause_oracle import match_rows
 
 TABLE = pa.table({"id": [1, 2, 3, 4, 5], "x": [1, 0, 2, 4, 0]})
 

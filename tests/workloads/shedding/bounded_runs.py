@@ -60,14 +60,14 @@ class Stream:
         return self.planned[1]
 
     def events(self, rows: np.ndarray, first_new: int = 0) -> PlanEvents:
-        some = {Column(name): values.take(pa.array(rows)) for name, values in self.columns.items()}
+        inputs = {Column(name): values.take(pa.array(rows)) for name, values in self.columns.items()}
 
         def column(expr: Expr) -> Vector:
-            return as_vector(evaluate(expr, some.get, len(rows), SETTINGS), SETTINGS)
+            return as_vector(evaluate(expr, inputs.get, len(rows), SETTINGS), SETTINGS)
 
         plan = self.planned[0]
         return PlanEvents(
-            sequence=some[Column("id")].to_numpy().astype(np.int64),
+            sequence=inputs[Column("id")].to_numpy().astype(np.int64),
             order=rows.astype(np.int64),
             time=rows.astype(np.int64),
             place=rows.astype(np.int64),
@@ -95,15 +95,17 @@ def run(stream: Stream, bounds: Bounds | None = None, cuts: Sequence[int] = (), 
     """`cuts`: the rows at which another call begins."""
     _, merged, conditions = stream.planned
     engine = BoundedEngine(merged, conditions, bounds, **{"clock": CLOCK, **options})
-    kept, state = np.zeros(0, np.int64), None
+    history, state = np.zeros(0, np.int64), None
     ran = Ran([set() for _ in stream.texts], [], 0)
     for first, end in zip([0, *cuts], [*cuts, stream.count], strict=True):
-        rows = np.concatenate([kept, np.arange(first, end)])
-        step = engine.advance(stream.events(rows, len(kept)), state, end == stream.count)
-        for query, found in enumerate(step.matches):
-            at = found.offsets
-            ran.matches[query].update(tuple(rows[found.rows[at[m] : at[m + 1]]].tolist()) for m in range(found.count))
-        kept, state = rows[step.rows_needed], step.state
+        rows = np.concatenate([history, np.arange(first, end)])
+        step = engine.advance(stream.events(rows, len(history)), state, end == stream.count)
+        for query, matches in enumerate(step.matches):
+            at = matches.offsets
+            ran.matches[query].update(
+                tuple(rows[matches.rows[at[m] : at[m + 1]]].tolist()) for m in range(matches.count)
+            )
+        history, state = rows[step.rows_needed], step.state
         ran.reports.extend([] if step.report is None else [step.report])
     return Ran(ran.matches, ran.reports, step.partial_matches)
 
@@ -111,10 +113,11 @@ def run(stream: Stream, bounds: Bounds | None = None, cuts: Sequence[int] = (), 
 def recall(got: Ran, exact: Ran, since: int = 0) -> float:
     """Over all queries, of matches that end at row `since` or later."""
     late = [
-        sum(match[-1] >= since for match in found) for found in (set().union(*got.matches), set().union(*exact.matches))
+        sum(match[-1] >= since for match in matches)
+        for matches in (set().union(*got.matches), set().union(*exact.matches))
     ]
     return late[0] / late[1]
 
 
-def latency_bound(stream: Stream, **asked: Any) -> Bounds:
-    return read_bounds(stream.merged.names, **asked)
+def latency_bound(stream: Stream, **options: Any) -> Bounds:
+    return read_bounds(stream.merged.names, **options)

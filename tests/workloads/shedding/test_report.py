@@ -28,8 +28,8 @@ def lines(row: PatternReport, bounds: Bounds | None = None, **measured: int) -> 
     return str(Report((row,), bounds=bounds, **measured)).split("\n")  # type: ignore[arg-type]
 
 
-def bounds(**asked: object) -> Bounds:
-    return read_bounds(["q"], **asked)  # type: ignore[arg-type]
+def bounds(**options: object) -> Bounds:
+    return read_bounds(["q"], **options)  # type: ignore[arg-type]
 
 
 def test_a_line_for_each_pattern() -> None:
@@ -48,9 +48,9 @@ def test_where_nothing_was_dropped_recall_is_known() -> None:
 
 
 def test_of_events_that_were_left_out_it_is_said_that_recall_is_unknown() -> None:
-    told = str(Report((replace(ROW, dropped=0),), policy="random_input", sheds_input=True))
+    text = str(Report((replace(ROW, dropped=0),), policy="random_input", sheds_input=True))
     why = "random_input leaves out events, and the matches they would have made aren't known"
-    assert f"90 matches, an unknown number given up (recall unknown: {why}), 0 partial" in told
+    assert f"90 matches, an unknown number given up (recall unknown: {why}), 0 partial" in text
 
 
 def test_deciding_may_take_longer_than_matching() -> None:
@@ -58,14 +58,14 @@ def test_deciding_may_take_longer_than_matching() -> None:
 
 
 def test_a_ratio_says_what_it_was_measured_on_and_since_when_it_is_kept() -> None:
-    told = lines(replace(ROW, calibrated_events=3_598))[1]
-    assert "bound 150 ns an event (calibrated on 3,598 events without one), kept for 75.0% of the events since" in told
+    text = lines(replace(ROW, calibrated_events=3_598))[1]
+    assert "bound 150 ns an event (calibrated on 3,598 events without one), kept for 75.0% of the events since" in text
 
 
 def test_a_ratio_that_was_not_measured_yet_is_not_no_bound() -> None:
-    told = lines(replace(ROW, bound_ns=None, calibrated_events=0))[1]
-    assert "its bound isn't known yet, it is measured on at least 4,096 events and 4 windows" in told
-    assert "no latency bound" not in told
+    text = lines(replace(ROW, bound_ns=None, calibrated_events=0))[1]
+    assert "its bound isn't known yet, it is measured on at least 4,096 events and 4 windows" in text
+    assert "no latency bound" not in text
 
 
 def test_no_bound_is_said_where_there_is_none_at_all() -> None:

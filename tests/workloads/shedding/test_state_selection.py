@@ -8,20 +8,20 @@ from tests.workloads.shedding.bounded_runs import Stream
 
 from ostinato.workloads.matcher.ledger import TAG_RANGE
 from ostinato.workloads.matcher.plan_shape import PlanShape, shape_of
-from ostinato.workloads.shedding.class_edges import buckets_of, nothing_learnt
+from ostinato.workloads.shedding.class_edges import buckets_of, no_edges
 from ostinato.workloads.shedding.sketch import Sketch
 from ostinato.workloads.shedding.state_selection import (
     BUCKETS,
     KEEP_ALL,
-    MOST_LOWERED,
+    MAX_LOWERED,
     Limit,
-    Selection,
+    StateSelection,
     bucket_of,
     cut_of,
-    price_of,
+    min_utility_of,
     select,
 )
-from ostinato.workloads.shedding.worth import Estimates
+from ostinato.workloads.shedding.utility import Estimates
 
 AGES = 2
 OVERLOADED = np.array([False, True, True])
@@ -39,18 +39,18 @@ def shape() -> PlanShape:
 
 def _selected(
     shape: PlanShape, budget: float, explore: float = 0.0, before: float = KEEP_ALL
-) -> tuple[Selection, dict[str, int]]:
-    """Every slot has the same quality and costs 1. Gives the nodes by their bit set and length too."""
-    buckets = buckets_of(nothing_learnt((0,) * shape.nodes).edges, shape.pairs)
+) -> tuple[StateSelection, dict[str, int]]:
+    """Every slot has the same utility and costs 1. Gives the nodes by their bit set and length too."""
+    buckets = buckets_of(no_edges((0,) * shape.nodes).edges, shape.pairs)
     sketch = Sketch(shape, buckets.class_at, AGES)
     slots = (shape.nodes, AGES)
-    found = Estimates(
+    estimates = Estimates(
         np.ones(slots), np.zeros(0), np.zeros(shape.nodes + 1, np.int64), np.ones(slots), np.ones(slots), np.ones(slots)
     )
     reached = np.array([bool(children) for children in shape.children])
     cost = np.where(reached[:, None], 1.0, 0.0) * np.ones(slots)
     limits = [Limit(np.arange(3) == pattern, cost, budget) for pattern in np.flatnonzero(OVERLOADED)]
-    chosen = select(sketch, found, limits, explore, np.full(3, before))
+    chosen = select(sketch, estimates, limits, explore, np.full(3, before))
     names = {}
     for node in shape.children_first:
         bits = "".join("1" if shape.reach[node, pattern] else "0" for pattern in (2, 1, 0))
@@ -58,13 +58,13 @@ def _selected(
     return chosen, names
 
 
-def _kept_for(chosen: Selection, node: int, tag_is_low: bool) -> str:
+def _kept_for(chosen: StateSelection, node: int, tag_is_low: bool) -> str:
     """As the paper writes bit sets: P3 P2 P1."""
-    mask = int(chosen.orders.masks[0 if tag_is_low else 1, node * AGES, 0])
+    mask = int(chosen.keep_masks.masks[0 if tag_is_low else 1, node * AGES, 0])
     return "".join(str(mask >> pattern & 1) for pattern in (2, 1, 0))
 
 
-def test_what_only_a_calm_pattern_has_is_kept_whole(shape: PlanShape) -> None:
+def test_partial_matches_of_a_calm_pattern_alone_are_kept(shape: PlanShape) -> None:
     chosen, nodes = _selected(shape, budget=0.0)
     assert _kept_for(chosen, nodes["001+"], tag_is_low=False) == "111"
 
@@ -85,7 +85,7 @@ def test_a_step_that_a_calm_pattern_takes_anyway_is_shared_on(shape: PlanShape) 
 def test_the_last_slots_are_kept_in_part(shape: PlanShape) -> None:
     slots = AGES * sum(bool(children) for children in shape.children)
     chosen, nodes = _selected(shape, budget=slots / 4)
-    threshold = int(chosen.orders.threshold[nodes["110+"] * AGES])
+    threshold = int(chosen.keep_masks.threshold[nodes["110+"] * AGES])
     assert threshold == pytest.approx(TAG_RANGE / 4, rel=0.01)
     assert _kept_for(chosen, nodes["110+"], tag_is_low=True) == "111"
 
@@ -93,28 +93,28 @@ def test_the_last_slots_are_kept_in_part(shape: PlanShape) -> None:
 def test_enough_for_all_drops_nothing(shape: PlanShape) -> None:
     chosen, _ = _selected(shape, budget=1000.0)
     assert (chosen.cut == KEEP_ALL).all()
-    assert (chosen.orders.masks == ~np.uint64(0)).all()
+    assert (chosen.keep_masks.masks == ~np.uint64(0)).all()
 
 
 def test_first_events_to_explore_are_kept_for_all(shape: PlanShape) -> None:
     chosen, nodes = _selected(shape, budget=0.0, explore=0.02)
-    assert int(chosen.orders.threshold[nodes["110+"] * AGES]) == int(0.02 * TAG_RANGE)
+    assert int(chosen.keep_masks.threshold[nodes["110+"] * AGES]) == int(0.02 * TAG_RANGE)
     assert _kept_for(chosen, nodes["110+"], tag_is_low=True) == "111"
 
 
 def test_the_best_are_taken_first_and_prices_are_where_buckets_begin() -> None:
-    quality = np.array([[0.5], [1.0], [2.0], [4.0]])
-    cut = cut_of(bucket_of(quality), Limit(np.ones(1, np.bool_), np.ones((4, 1)), budget=2.5))
-    kept = np.clip(bucket_of(quality).ravel() - cut + 1, 0, 1)
+    utility = np.array([[0.5], [1.0], [2.0], [4.0]])
+    cut = cut_of(bucket_of(utility), Limit(np.ones(1, np.bool_), np.ones((4, 1)), budget=2.5))
+    kept = np.clip(bucket_of(utility).ravel() - cut + 1, 0, 1)
     assert kept == pytest.approx([0.0, 0.5, 1.0, 1.0])
-    assert price_of(np.array([cut, KEEP_ALL])) == pytest.approx([1.0, 0.0])
+    assert min_utility_of(np.array([cut, KEEP_ALL])) == pytest.approx([1.0, 0.0])
 
 
 @pytest.mark.parametrize("budget", [30.0, 1e9])
 def test_a_cut_falls_by_an_octave_at_most_however_much_room_there_seems_to_be(budget: float, shape: PlanShape) -> None:
     strict = BUCKETS - 1.0
     chosen, _ = _selected(shape, budget, before=strict)
-    assert chosen.cut[OVERLOADED].tolist() == [strict - MOST_LOWERED] * int(OVERLOADED.sum())
+    assert chosen.cut[OVERLOADED].tolist() == [strict - MAX_LOWERED] * int(OVERLOADED.sum())
 
 
 def test_a_pattern_that_is_calm_again_keeps_everything_at_once(shape: PlanShape) -> None:

@@ -10,9 +10,9 @@ from tests.laws.clause_streams import ClauseStream
 import ostinato as ost
 from ostinato.kernels.constants import NO_TIME
 from ostinato.workloads.bound_request import BoundRequest
+from ostinato.workloads.plan.clauses_task import ClausesTask
 from ostinato.workloads.plan.typed_clauses import TypedStream
 from ostinato.workloads.stream.clauses_stream_rows import Reach
-from ostinato.workloads.task.clauses_worker import ClausesTask
 
 HEAD = "PARTITION BY k ORDER BY ts MEASURES A.n AS a, B.n AS b ALL MATCHES"
 WITHIN = f"{HEAD} PATTERN (A X* B) WITHIN INTERVAL '5' SECOND DEFINE A AS kind = 'a', B AS kind = 'b'"
@@ -43,7 +43,7 @@ def pairs(fed: ClauseStream, clause: int = 0) -> list[tuple[int, int]]:
     return [(row["a"], row["b"]) for table in fed.given[clause] for row in table.to_pylist()]
 
 
-def kept(fed: ClauseStream) -> int:
+def kept_rows(fed: ClauseStream) -> int:
     return fed.steps[-1].counts.buffered_rows
 
 
@@ -81,23 +81,23 @@ def test_partitions_without_partial_matches_are_forgotten() -> None:
     fed = stream(WITHIN)
     for number in range(20):
         fed.step(letters("xb", key=str(number), first=2 * number), (2 * number + 2) * SECOND)
-        assert kept(fed) == 0
+        assert kept_rows(fed) == 0
 
 
 def test_prev_keeps_as_many_rows_of_a_partition_as_it_looks_back() -> None:
     fed = stream(BEFORE)
     for number in range(3):
         fed.step(letters("xxxx", key=str(number), first=4 * number), (4 * number + 4) * SECOND)
-        assert kept(fed) == 2 * (number + 1)
+        assert kept_rows(fed) == 2 * (number + 1)
 
 
 def test_rows_are_kept_from_the_first_that_a_match_may_have() -> None:
     fed = stream(WITHIN)
     fed.step(letters("xxxax"), 4 * SECOND)
-    assert kept(fed) == 2
+    assert kept_rows(fed) == 2
     fed = stream(LENGTH)
     fed.step(letters("axaxx"), 4 * SECOND)
-    assert kept(fed) == 3 + 1  # the first A is too far back, but the matcher hasn't looked yet: it stands apart
+    assert kept_rows(fed) == 3 + 1  # the first A is too far back, but the matcher hasn't looked yet: it stands apart
     fed.step(letters("b", first=5), 5 * SECOND)
     assert pairs(fed) == [(2, 5)]
 
@@ -110,7 +110,7 @@ def test_what_is_remembered_does_not_grow_with_the_stream(text: str) -> None:
     sizes = []
     for second in range(1, 3_000, 100):
         fed.step(letters("a" * 100, first=second), (second + 99) * SECOND)
-        sizes.append(kept(fed))
+        sizes.append(kept_rows(fed))
     assert max(sizes[10:]) <= max(sizes[:10]) < 1_500
 
 
@@ -118,7 +118,7 @@ def test_rows_of_no_use_stand_apart_until_the_matcher_forgets_them() -> None:
     fed = stream(WITHIN)
     fed.step(letters("a"), 0)
     fed.step(letters("x" * 3, key="q", first=50), 60 * SECOND)
-    assert kept(fed) == 1
+    assert kept_rows(fed) == 1
     fed.step(letters("ab", first=70), 80 * SECOND)
     assert pairs(fed) == [(70, 71)]
 
@@ -136,9 +136,9 @@ def test_the_budget_of_a_micro_batch_is_shared_by_its_buckets() -> None:
     fed = stream(WITHIN, batch_budget="1 ms", clock=ost.VirtualClock())
     task: ClausesTask = fed.worker.matcher.task
     typed: TypedStream = fed.worker.matcher.typed
-    found = ClausesTask(task.typed, task.names, request, task.limits, buckets=4).bounds(typed)
-    assert found is not None
-    assert found.batch_budget_ns == 250_000
+    bounds = ClausesTask(task.typed, task.names, request, task.limits, buckets=4).bounds(typed)
+    assert bounds is not None
+    assert bounds.batch_budget_ns == 250_000
 
 
 def test_how_far_back_matches_reach() -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
-from ostinato.event_queries.enumeration.event_matches import MatchLimits
+from ostinato.event_queries.enumeration.match_limits import MatchLimits
 from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
 from ostinato.local.local_events import LocalEvents
@@ -58,9 +58,11 @@ class Stream:
         (shared,) = pickle.loads(
             pickle.dumps(shared_plans(typed, names, "dynamic", request, limits, carried=everyone).plans)
         )
-        places = [(f"bit{i}", 0) for i in range(len(typed.plan.conditions))]
+        condition_bits = [(f"bit{i}", 0) for i in range(len(typed.plan.conditions))]
         shipped = self._shipped(schema.empty_table()).schema
-        self.worker = SharedStreamWorker(typed, names, shipped, places, shared, fingerprint=fingerprint_of(texts))
+        self.worker = SharedStreamWorker(
+            typed, names, shipped, condition_bits, shared, fingerprint=fingerprint_of(texts)
+        )
         self.state, self.given, self.reports = EMPTY, [[] for _ in texts], []  # type: ignore[var-annotated]
 
     def _shipped(self, table: pa.Table) -> pa.Table:
@@ -74,8 +76,8 @@ class Stream:
         step = self.worker.advance(state, arrived, watermark_us, finished=finished)
         self.state = step.state
         self.reports += step.results.reports
-        for rows, found in zip(self.given, self.local.tables(step.results.columns), strict=True):
-            rows += found.to_pylist()
+        for rows, table in zip(self.given, self.local.tables(step.results.columns), strict=True):
+            rows += table.to_pylist()
 
     def feed(self, table: pa.Table, cuts: list[int]) -> None:
         """In pieces, the watermark one second behind the latest row; then the end."""
@@ -132,30 +134,30 @@ def test_a_bound_sheds_the_same_whatever_the_pieces() -> None:
     table = some_events(2_000)
     request = BoundRequest("20 ns", clock=ost.VirtualClock())
     texts = [QUERIES["pairs"], QUERIES["shared start"]]
-    given, dropped = [], []
+    outputs, dropped = [], []
     for cuts in ([], [700], [1, 5, 600, 601, 1_500]):
         stream = Stream(texts, table.schema, request)
         stream.feed(table, cuts)
-        given.append([unnumbered(rows) for rows in stream.given])
+        outputs.append([unnumbered(rows) for rows in stream.given])
         dropped.append([sum(report.patterns[p].dropped for report in stream.reports) for p in range(2)])
     exact = ost.Workload(texts, sharing="never").run(table)
-    for number, found in enumerate(given[0]):
-        assert set(found) < set(unnumbered(exact[f"q{number + 1}"].to_pylist()))
-    assert given[1] == given[0] and given[2] == given[0]
+    for number, rows in enumerate(outputs[0]):
+        assert set(rows) < set(unnumbered(exact[f"q{number + 1}"].to_pylist()))
+    assert outputs[1] == outputs[0] and outputs[2] == outputs[0]
     assert dropped[1] == dropped[0] and dropped[2] == dropped[0]
 
 
 def test_rows_are_kept_only_while_a_match_may_need_them() -> None:
     table = some_events(300)
     stream = Stream(list(QUERIES.values()), table.schema)
-    kept, watermark = [], NO_TIME
+    sizes, watermark = [], NO_TIME
     for start in range(0, 300, 50):
         piece = table.slice(start, 50)
         stream.step(piece, watermark)
         watermark = piece["ts"].cast(pa.int64()).to_numpy().max()
         stream.step(None, watermark)
-        kept.append(stream.state.size)
-    assert max(kept[3:]) < 2 * max(kept[:3])
+        sizes.append(stream.state.size)
+    assert max(sizes[3:]) < 2 * max(sizes[:3])
 
 
 def test_another_query_refuses_the_state() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostinato.event_queries.plan.event_program import Events
-from ostinato.workloads.task.arrival_rows import Numbering, enumeration_order, links, next_link
+from ostinato.workloads.task.arrival_rows import EventNumbers, enumeration_order, links, next_link
 
 
 def events(*sequences: list[int]) -> Events:
@@ -18,13 +18,13 @@ def events(*sequences: list[int]) -> Events:
 
 
 def test_neighbours_have_consecutive_links() -> None:
-    found = links(events([1, 2, 5], [3, 4]), np.ones(5, np.bool_))
-    assert found.tolist() == [0, 1, 2, 0, 1]
+    numbers = links(events([1, 2, 5], [3, 4]), np.ones(5, np.bool_))
+    assert numbers.tolist() == [0, 1, 2, 0, 1]
 
 
 def test_events_of_one_time_are_nobodys_neighbours() -> None:
-    found = links(events([1, 2, 2, 3, 4]), np.ones(5, np.bool_))
-    assert (np.diff(found) == 1).tolist() == [False, False, False, True]
+    numbers = links(events([1, 2, 2, 3, 4]), np.ones(5, np.bool_))
+    assert (np.diff(numbers) == 1).tolist() == [False, False, False, True]
 
 
 def test_links_start_anew_behind_kept_events() -> None:
@@ -37,21 +37,21 @@ def test_links_across_a_cut_are_those_without_it(times: list[int], cut: int) -> 
     """What comes after a cut is numbered from 0, what came before relative to it; times never span a cut."""
     before = [at for at in times if at < cut]
     after = [at for at in times if at >= cut]
-    whole = links(events(times), np.ones(len(times), np.bool_))
+    at_once = links(events(times), np.ones(len(times), np.bool_))
     if not before or not after:
         return
     first = events(before)
     every = np.ones(len(before), np.bool_)
-    numbers = Numbering(first.place, links(first, every))
+    numbers = EventNumbers(first.place, links(first, every))
     relative = numbers.link - next_link(first, numbers, every)
     second = links(events(after), np.ones(len(after), np.bool_))
-    assert (np.diff(np.concatenate([relative, second])) == 1).tolist() == (np.diff(whole) == 1).tolist()
+    assert (np.diff(np.concatenate([relative, second])) == 1).tolist() == (np.diff(at_once) == 1).tolist()
 
 
 def test_a_sequence_without_new_events_goes_on_where_it_was() -> None:
     at_hand = events([1, 2], [3])
     is_new = np.array([False, False, True])
-    numbers = Numbering(at_hand.place, np.array([-2, -1, 0]))
+    numbers = EventNumbers(at_hand.place, np.array([-2, -1, 0]))
     assert next_link(at_hand, numbers, is_new).tolist() == [0, 1]
 
 
@@ -62,12 +62,12 @@ def test_a_sequence_without_new_events_goes_on_where_it_was() -> None:
         unique_by=lambda match: (match[0], match[1], tuple(match[2])),
     )
 )
-def test_matches_are_ordered_by_keys_and_then_event_by_event(found: list[tuple[int, int, list[int]]]) -> None:
-    offsets = np.cumsum([0, *(len(codes) for _, _, codes in found)])
-    codes = np.array([code for _, _, codes in found for code in codes], np.int64)
-    keys = tuple(np.array([match[i] for match in found], np.int64) for i in range(2))
+def test_matches_are_ordered_by_keys_and_then_event_by_event(matches: list[tuple[int, int, list[int]]]) -> None:
+    offsets = np.cumsum([0, *(len(codes) for _, _, codes in matches)])
+    codes = np.array([code for _, _, codes in matches for code in codes], np.int64)
+    keys = tuple(np.array([match[i] for match in matches], np.int64) for i in range(2))
     order = enumeration_order(keys, offsets[:-1], np.diff(offsets), codes)
-    assert [found[i] for i in order] == sorted(found)
+    assert [matches[i] for i in order] == sorted(matches)
 
 
 def test_a_match_given_twice_stays_twice() -> None:

@@ -20,7 +20,7 @@ from ostinato.expressions.types import Settings
 from ostinato.local.local_clause import LocalPlan
 from ostinato.rows.matches import Matches
 from ostinato.workloads.plan.clause_groups import plan_clauses
-from ostinato.workloads.plan.row_graph import NOTHING, Place
+from ostinato.workloads.plan.row_graph import NOTHING, PartitionPosition
 from ostinato.workloads.task.clause_matches import ClauseMatches, MatchRows
 
 DEFINITIONS = {"A": "s = 'a'", "B": "s <> 'a'", "C": "s = 'c' OR s = 'a'"}
@@ -28,8 +28,8 @@ Labelled = list[tuple[int, str]]
 """First row and labels of each match; excluded rows are small letters."""
 
 
-def both_ways(pattern: str, rows: str, *, defined: str = "ABC", rest: str = "") -> tuple[Labelled, Labelled, int]:
-    """By the clause's own engine, and by its pattern program; and how many ways of the program skip rows."""
+def both_engines(pattern: str, rows: str, *, defined: str = "ABC", rest: str = "") -> tuple[Labelled, Labelled, int]:
+    """By the clause's own engine, and by its pattern program; and how many steps of the program skip rows."""
     names = [name for name in variables_in(pattern) if name in defined]
     define = f"DEFINE {', '.join(f'{name} AS {DEFINITIONS[name]}' for name in names)}" if names else ""
     text = f"ORDER BY id MEASURES CLASSIFIER() AS c ALL ROWS PER MATCH ALL MATCHES PATTERN ({pattern}) {rest} {define}"
@@ -47,41 +47,41 @@ def both_ways(pattern: str, rows: str, *, defined: str = "ABC", rest: str = "") 
     conditions = []
     for test in stream.tests:
         holds = np.ones(len(rows), bool) if test.row is None else masks[test.row].copy()
-        if test.place is not Place.ANYWHERE:
-            holds &= (np.arange(len(rows)) == 0) == (test.place is Place.FIRST)
+        if test.position is not PartitionPosition.ANYWHERE:
+            holds &= (np.arange(len(rows)) == 0) == (test.position is PartitionPosition.FIRST)
         if test.at_end:
             holds &= np.arange(len(rows)) == len(rows) - 1
         conditions.append((~holds if test.is_negated else holds).tolist())
-    found = naive_matches(clause.program, conditions, len(rows))
-    offsets = np.cumsum([0, *(len(one) for one, _ in found)])
+    expected = naive_matches(clause.program, conditions, len(rows))
+    offsets = np.cumsum([0, *(len(rows_of_match) for rows_of_match, _ in expected)])
     flat = MatchRows(
         offsets.astype(np.int64),
-        np.array([row for one, _ in found for row in one], np.int64),
-        np.array([label for _, labels in found for label in labels], np.int64),
+        np.array([row for rows_of_match, _ in expected for row in rows_of_match], np.int64),
+        np.array([label for _, labels in expected for label in labels], np.int64),
     )
     matches = ClauseMatches(clause, plan)
-    parts = list(matches.whole(matches.preferred(flat), np.array([0, len(rows)]), most_rows=7))
-    skips = sum(way.gap != NOTHING for way in clause.graph.ways)
-    return labelled([exact], plan.bound.variables), labelled(parts, plan.bound.variables), skips
+    chunks = list(matches.with_all_rows(matches.preferred(flat), np.array([0, len(rows)]), most_rows=7))
+    skips = sum(step.gap != NOTHING for step in clause.graph.steps)
+    return labelled([exact], plan.bound.variables), labelled(chunks, plan.bound.variables), skips
 
 
-def labelled(parts: list[Matches], variables: tuple[str, ...]) -> Labelled:
+def labelled(chunks: list[Matches], variables: tuple[str, ...]) -> Labelled:
     result = []
-    for matches in parts:
+    for matches in chunks:
         for start, at, length in zip(matches.start, matches.path_at, matches.length, strict=True):
             letters = ""
             for i in range(at, at + length):
                 name = variables[matches.label[i]]
                 letters += name.lower() if matches.excluded[i] else name
             result.append((int(start), letters))
-    numbers = [int(number) for matches in parts for number in matches.number]
+    numbers = [int(number) for matches in chunks for number in matches.number]
     assert numbers == list(range(1, len(result) + 1))
     return result
 
 
 @given(patterns(), st.text("abc", max_size=6), st.sampled_from(["ABC", "AC", "B", ""]))
 def test_random_patterns(pattern: str, rows: str, defined: str) -> None:
-    exact, shared, skips = both_ways(pattern, rows, defined=defined)
+    exact, shared, skips = both_engines(pattern, rows, defined=defined)
     event(f"skips: {skips > 0}")
     assert shared == exact
 
@@ -114,6 +114,6 @@ GAPS = (
 @pytest.mark.parametrize("rows", ["abcabc", "aaccab", "acbbac"])
 @pytest.mark.parametrize("rest", ["", "MAXLENGTH 4"])
 def test_gaps(pattern: str, skips: int, rows: str, rest: str) -> None:
-    exact, shared, found = both_ways(pattern, rows, rest=rest)
+    exact, shared, skipped = both_engines(pattern, rows, rest=rest)
     assert shared == exact
-    assert found == skips
+    assert skipped == skips

@@ -1,7 +1,7 @@
-"""Nfa -> Nfa in which no two choices consume a row under the same label: ALL MATCHES wants each labeling once.
+"""Nfa -> Nfa in which no two choices consume a row under the same label: ALL MATCHES returns each labeling once.
 
-`A* A*` reaches the same labels along many paths. Here a state stands for all states that the same labels lead to. That
-loses the order of preference between them, so it serves only where every match is wanted.
+`A* A*` reaches the same labels along many paths. Here one state stands for all states that the same labels lead to.
+The order of preference between them is lost, so only ALL MATCHES can use the result.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def one_state_per_label(nfa: Nfa) -> Nfa:
     waiting: list[tuple[int, ...]] = []
 
     def grouped(choices: tuple[int, ...]) -> tuple[int, ...]:
-        """Choices with the states of one label drawn together, at the place of the first of them."""
+        """The choices, with all states of one label as one state, in the position of the first of them."""
         members: dict[_Label | int, list[int]] = {}
         for choice in choices:
             if choice == ACCEPT_AT_END and ACCEPT in choices:

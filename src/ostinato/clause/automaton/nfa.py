@@ -1,10 +1,10 @@
-"""Pattern -> Nfa: a state per place where the pattern consumes a row, with its next places in order of preference.
+"""Pattern -> Nfa: a state for each occurrence of a variable, with the next states in order of preference.
 
-The pattern is first laid out as a little program of CONSUME, SPLIT, JUMP and anchor instructions (quantifiers
-unrolled, PERMUTE as a lattice of the elements already used: n * 2^(n-1) copies instead of n!). Then, for every
-CONSUME, the instructions reachable without a row are walked depth first in order of preference. What is reached a
-second time is cut: it has been tried under the same history. An iteration of a loop that consumes no row ends the loop
-(as in Trino and Perl), so empty loops end.
+The pattern is first laid out as a small program of CONSUME, SPLIT and anchor instructions. Quantifiers are unrolled.
+PERMUTE becomes a lattice of the elements already used: n * 2^(n-1) copies instead of n!. Then, for every CONSUME, the
+instructions reachable without a row are walked depth first in order of preference. An instruction that is reached a
+second time is cut, because it was tried under the same history. An iteration of a loop that consumes no row ends the
+loop (as in Trino and Perl), so empty loops end.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ostinato.errors import QueryError
 MAX_STATES = 20_000
 MAX_CHOICES = 100_000
 LONGEST_UNROLLED_BOUND = 10_000
-"""An upper bound above this is taken as "no bound", and a partition with as many rows is refused when it comes."""
+"""A larger upper bound counts as "no bound". Partitions that have so many rows that this matters are refused."""
 
 ACCEPT = -1
 """A choice: the match is complete."""
@@ -49,13 +49,13 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Nfa:
-    """`at_start` are the first choices on the first row of a partition (where `^` holds), `elsewhere` on others."""
+    """The first choices are `at_start` on the first row of a partition (where `^` holds), `elsewhere` on other rows."""
 
     states: tuple[State, ...]
     at_start: tuple[int, ...]
     elsewhere: tuple[int, ...]
     longest_partition: int | None = None
-    """Partitions must have fewer rows than this, where a huge upper bound was taken as none."""
+    """Partitions must have fewer rows than this, because a huge upper bound counts as none."""
 
     def dump(self) -> str:
         """The automaton as text, one state a line.
@@ -87,7 +87,7 @@ def _choices(choices: Sequence[int]) -> str:
 # --- the program ---
 
 
-class Op(enum.Enum):
+class InstructionKind(enum.Enum):
     CONSUME = "consume"
     SPLIT = "split"
     AT_START = "at start"
@@ -99,24 +99,24 @@ class Op(enum.Enum):
 class Instruction:
     """`next` are the targets in order of preference; CONSUME and anchors have one."""
 
-    op: Op
+    kind: InstructionKind
     next: list[int]
     variable: str = ""
     excluded: bool = False
     loop_exit: int | None = None
-    """For a SPLIT that is the head of a loop whose body may be empty: where the loop ends."""
+    """The instruction behind the loop, for a SPLIT at the head of a loop whose body may be empty."""
 
 
 class _Layout:
-    """Lays a pattern out back to front: every method gets where to go on and returns where to enter."""
+    """Lays a pattern out back to front: every method takes the instruction to go on with and returns the entry."""
 
     def __init__(self) -> None:
         self.program: list[Instruction] = []
         self.consuming = 0
         self.longest_partition: int | None = None
 
-    def add(self, op: Op, next: list[int], variable: str = "", excluded: bool = False) -> int:
-        if op is Op.CONSUME:
+    def add(self, kind: InstructionKind, next: list[int], variable: str = "", excluded: bool = False) -> int:
+        if kind is InstructionKind.CONSUME:
             self.consuming += 1
         if self.consuming > MAX_STATES or len(self.program) > 4 * MAX_STATES:
             raise QueryError(
@@ -124,25 +124,25 @@ class _Layout:
                 f"the pattern needs more than {MAX_STATES:,} states once its quantifiers are written out",
                 hint="use smaller bounds, fewer elements in PERMUTE, or * with a condition that counts",
             )
-        self.program.append(Instruction(op, next, variable, excluded))
+        self.program.append(Instruction(kind, next, variable, excluded))
         return len(self.program) - 1
 
     def enter(self, pattern: Pattern, then: int, excluded: bool = False) -> int:
         match pattern:
             case Variable(name):
-                return self.add(Op.CONSUME, [then], name, excluded)
+                return self.add(InstructionKind.CONSUME, [then], name, excluded)
             case Empty():
                 return then
             case PartitionStart():
-                return self.add(Op.AT_START, [then])
+                return self.add(InstructionKind.AT_START, [then])
             case PartitionEnd():
-                return self.add(Op.AT_END, [then])
+                return self.add(InstructionKind.AT_END, [then])
             case Concat(parts):
-                for part in reversed(parts):
-                    then = self.enter(part, then, excluded)
+                for element in reversed(parts):
+                    then = self.enter(element, then, excluded)
                 return then
             case Alternation(options):
-                return self.add(Op.SPLIT, [self.enter(option, then, excluded) for option in options])
+                return self.add(InstructionKind.SPLIT, [self.enter(option, then, excluded) for option in options])
             case Exclusion(body):
                 return self.enter(body, then, True)
             case Permute(elements):
@@ -160,7 +160,7 @@ class _Layout:
         entry = {everything: then}
         for used in sorted(range(everything), key=lambda used: -used.bit_count()):
             entry[used] = self.add(
-                Op.SPLIT,
+                InstructionKind.SPLIT,
                 [
                     self.enter(element, entry[used | 1 << i], excluded)
                     for i, element in enumerate(elements)
@@ -183,13 +183,13 @@ class _Layout:
             entry = then
             for _ in range(at_most - at_least):  # A{0,3} as (A (A A?)?)?, so that each copy has two choices
                 body = self.enter(loop.body, entry, excluded)
-                entry = self.add(Op.SPLIT, [body, then] if loop.greedy else [then, body])
+                entry = self.add(InstructionKind.SPLIT, [body, then] if loop.greedy else [then, body])
         for _ in range(at_least):
             entry = self.enter(loop.body, entry, excluded)
         return entry
 
     def _unbounded(self, loop: Quantified, then: int, excluded: bool) -> int:
-        split = self.add(Op.SPLIT, [])
+        split = self.add(InstructionKind.SPLIT, [])
         body = self.enter(loop.body, split, excluded)
         self.program[split].next = [body, then] if loop.greedy else [then, body]
         self.program[split].loop_exit = then if can_be_empty(loop.body) else None
@@ -204,7 +204,7 @@ def can_be_empty(pattern: Pattern) -> bool:
         case Empty() | PartitionStart() | PartitionEnd():
             return True
         case Concat(parts):
-            return all(can_be_empty(part) for part in parts)
+            return all(can_be_empty(element) for element in parts)
         case Alternation(options):
             return any(can_be_empty(option) for option in options)
         case Permute(elements):
@@ -221,7 +221,7 @@ def can_be_empty(pattern: Pattern) -> bool:
 def build_nfa(pattern: Pattern) -> Nfa:
     """The automaton of a pattern."""
     layout = _Layout()
-    accept = layout.add(Op.ACCEPT, [])
+    accept = layout.add(InstructionKind.ACCEPT, [])
     entry = layout.enter(pattern, accept)
     closure = _Closure(layout.program)
     order: list[int] = []  # instruction of each state, numbered as they are first reached
@@ -253,16 +253,16 @@ def build_nfa(pattern: Pattern) -> Nfa:
 
 
 class _Closure:
-    """The choices after an instruction, consuming or accepting, in order of preference."""
+    """The consuming and accepting choices after an instruction, in order of preference."""
 
     def __init__(self, program: list[Instruction]) -> None:
         self.program = program
 
     def choices(self, entry: int, *, at_start: bool) -> list[int]:
-        """CONSUME instructions by number, ACCEPT and ACCEPT_AT_END; each at its first, most preferred, place."""
+        """CONSUME instructions by number, ACCEPT and ACCEPT_AT_END, each once, where it is preferred most."""
         reached: dict[int, None] = {}
         seen: set[tuple[int, bool, frozenset[int]]] = set()
-        # instruction, whether `$` was passed, the loops whose present iteration has consumed no row
+        # (instruction, whether `$` was passed, loops whose current iteration has consumed no row)
         waiting: list[tuple[int, bool, frozenset[int]]] = [(entry, False, frozenset())]
         while waiting:
             at, at_end, idle = waiting.pop()
@@ -271,21 +271,21 @@ class _Closure:
                 continue
             seen.add((at, at_end, idle))
             instruction = self.program[at]
-            match instruction.op:
-                case Op.CONSUME:
+            match instruction.kind:
+                case InstructionKind.CONSUME:
                     if not at_end:
                         reached.setdefault(at)
-                case Op.ACCEPT:
+                case InstructionKind.ACCEPT:
                     if ACCEPT not in reached:
                         reached.setdefault(ACCEPT_AT_END if at_end else ACCEPT)
-                case Op.AT_START:
+                case InstructionKind.AT_START:
                     if at_start:
                         waiting.append((instruction.next[0], at_end, idle))
-                case Op.AT_END:
+                case InstructionKind.AT_END:
                     waiting.append((instruction.next[0], True, idle))
-                case Op.SPLIT if instruction.loop_exit is not None and at in idle:
+                case InstructionKind.SPLIT if instruction.loop_exit is not None and at in idle:
                     waiting.append((instruction.loop_exit, at_end, idle - {at}))
-                case Op.SPLIT:
+                case InstructionKind.SPLIT:
                     for target in reversed(instruction.next):
                         enters = instruction.loop_exit is not None and target != instruction.loop_exit
                         waiting.append((target, at_end, idle | {at} if enters else idle))

@@ -35,7 +35,7 @@ def map_children(pattern: Pattern, change: Pass) -> Pattern:
         case Variable() | Empty() | PartitionStart() | PartitionEnd():
             return pattern
         case Concat(parts):
-            return Concat(tuple(change(part) for part in parts))
+            return Concat(tuple(change(element) for element in parts))
         case Alternation(options):
             return Alternation(tuple(change(option) for option in options))
         case Permute(elements):
@@ -51,7 +51,9 @@ def flatten(pattern: Pattern) -> Pattern:
     pattern = map_children(pattern, flatten)
     match pattern:
         case Concat(parts):
-            flat = tuple(inner for part in parts for inner in (part.parts if isinstance(part, Concat) else (part,)))
+            flat = tuple(
+                inner for element in parts for inner in (element.parts if isinstance(element, Concat) else (element,))
+            )
             return flat[0] if len(flat) == 1 else Concat(flat)
         case Alternation(options):
             options = tuple(
@@ -71,7 +73,7 @@ def drop_empty(pattern: Pattern) -> Pattern:
     pattern = map_children(pattern, drop_empty)
     match pattern:
         case Concat(parts):
-            elements = tuple(part for part in parts if not isinstance(part, Empty))
+            elements = tuple(element for element in parts if not isinstance(element, Empty))
             return Concat(elements) if len(elements) > 1 else elements[0] if elements else Empty()
         case Quantified(body=Empty()) | Exclusion(body=Empty()):
             return Empty()
@@ -89,7 +91,7 @@ def drop_repeated_options(pattern: Pattern) -> Pattern:
 
 
 def merge_quantifiers(pattern: Pattern) -> Pattern:
-    """`(A*)*`, `(A+)*`, `(A*)+`, `(A+)+` are one loop; `A{1}` is `A`. Only where both are greedy: order is kept."""
+    """`(A*)*`, `(A+)*`, `(A*)+`, `(A+)+` are one loop if both are greedy, so that the order stays. `A{1}` is `A`."""
     pattern = map_children(pattern, merge_quantifiers)
     match pattern:
         case Quantified(body, 1, 1):

@@ -30,7 +30,6 @@ from ostinato.expressions.syntax import (
     RowSet,
     Star,
     rebuild,
-    span_of,
 )
 
 MAX_OFFSET = 2**31 - 1
@@ -68,7 +67,7 @@ def _check_output_names(bound: BoundClause, names: _Names) -> None:
 
 
 class _Names:
-    """The names a clause may use: columns of the input, variables, union variables."""
+    """The names that a clause may use: columns of the input, variables, union variables."""
 
     def __init__(self, clause: MatchRecognize, columns: tuple[str, ...], case_sensitive: bool) -> None:
         self.clause = clause
@@ -109,10 +108,10 @@ class _Names:
 
 
 @dataclass(slots=True)
-class _Operand:
-    """The variables seen while the argument of one navigation or aggregate is read."""
+class _Argument:
+    """The argument of one navigation or aggregate: the variable whose rows it reads, as far as it has been read."""
 
-    what: str
+    function: str
     rows: RowSet = None
     qualified: bool | None = None
     refers: bool = False
@@ -177,8 +176,8 @@ class _Binder:
                 )
             self.names.variable(first, expr.span)  # raises UNKNOWN_VARIABLE
         row_expr: Expr = Column(self.names.column(first, expr.span), expr.span)
-        for part in rest:
-            row_expr = Field(row_expr, part, expr.span)
+        for name in rest:
+            row_expr = Field(row_expr, name, expr.span)
         return qualifier, row_expr
 
     # --- navigations ---
@@ -186,11 +185,11 @@ class _Binder:
     def _logical(self, call: Call) -> Navigation:
         final = self._is_final(call)
         operand, skip = self._navigation_arguments(call, default=0)
-        seen = _Operand(call.name.upper())
-        row_expr = self._operand(operand, seen)
-        self._must_refer(seen, call)
+        argument = _Argument(call.name.upper())
+        row_expr = self._operand(operand, argument)
+        self._must_refer(argument, call)
         anchor = Anchor.FIRST if call.name == "first" else Anchor.LAST
-        return Navigation(row_expr, seen.rows, anchor, skip=skip, final=final, span=call.span)
+        return Navigation(row_expr, argument.rows, anchor, skip=skip, final=final, span=call.span)
 
     def _physical(self, call: Call) -> Navigation:
         self._no_semantics(call)
@@ -198,10 +197,10 @@ class _Binder:
         shift = -distance if call.name == "prev" else distance
         if isinstance(operand, Call) and operand.name in vocabulary.LOGICAL_NAVIGATION:
             return replace(self._logical(operand), shift=shift, span=call.span)
-        seen = _Operand(call.name.upper())
-        row_expr = self._operand(operand, seen)
-        self._must_refer(seen, call)
-        return Navigation(row_expr, seen.rows, Anchor.LAST, shift=shift, span=call.span)
+        argument = _Argument(call.name.upper())
+        row_expr = self._operand(operand, argument)
+        self._must_refer(argument, call)
+        return Navigation(row_expr, argument.rows, Anchor.LAST, shift=shift, span=call.span)
 
     def _navigation_arguments(self, call: Call, *, default: int) -> tuple[Expr, int]:
         if not 1 <= len(call.args) <= 2 or call.distinct:
@@ -213,17 +212,17 @@ class _Binder:
             self.names.fail(
                 "INVALID_NAVIGATION",
                 f"the offset of {call.name.upper()} must be a whole number that isn't negative, written as a literal",
-                span_of(offset),
+                offset.span,
             )
         distance = int(offset.text.rstrip("lLsSyY"))
         if distance > MAX_OFFSET:
-            self.names.fail("INVALID_NAVIGATION", f"offsets go up to {MAX_OFFSET}", span_of(offset))
+            self.names.fail("INVALID_NAVIGATION", f"offsets go up to {MAX_OFFSET}", offset.span)
         return call.args[0], distance
 
-    def _must_refer(self, seen: _Operand, call: Call) -> None:
-        if not seen.refers:
+    def _must_refer(self, argument: _Argument, call: Call) -> None:
+        if not argument.refers:
             self.names.fail(
-                "INVALID_NAVIGATION", f"{seen.what} needs a column or CLASSIFIER() in its argument", call.span
+                "INVALID_NAVIGATION", f"{argument.function} needs a column or CLASSIFIER() in its argument", call.span
             )
 
     def _is_final(self, call: Call) -> bool:
@@ -253,52 +252,56 @@ class _Binder:
         if len(call.args) != vocabulary.AGGREGATE_ARGUMENTS[name]:
             number = vocabulary.AGGREGATE_ARGUMENTS[name]
             self.names.fail("INVALID_ARGUMENTS", f"{call.name} takes {number} argument{'s'[: number - 1]}", call.span)
-        seen = _Operand(call.name.upper())
-        args = tuple(self._operand(arg, seen) for arg in call.args)
-        return Aggregate(name, args, seen.rows, call.distinct, final, call.span)
+        argument = _Argument(call.name.upper())
+        args = tuple(self._operand(arg, argument) for arg in call.args)
+        return Aggregate(name, args, argument.rows, call.distinct, final, call.span)
 
     # --- inside navigations and aggregates: one row ---
 
-    def _operand(self, expr: Expr, seen: _Operand) -> Expr:
-        """An expression over one row; notes whose row, and that it is only one variable's."""
+    def _operand(self, expr: Expr, argument: _Argument) -> Expr:
+        """An expression over one row. Notes the variable of that row, and refuses a second one."""
         match expr:
             case ColumnRef():
                 if self._is_niladic(expr):
                     return Call(expr.parts[0].text.lower(), span=expr.span)
                 qualifier, row_expr = self._resolve(expr)
-                self._note(seen, None if qualifier is None else self.names.variable(qualifier, expr.span), expr.span)
+                self._note(
+                    argument, None if qualifier is None else self.names.variable(qualifier, expr.span), expr.span
+                )
                 return row_expr
             case Call(name="classifier"):
                 self._no_semantics(expr)
-                self._note(seen, self._classifier_rows(expr), expr.span)
+                self._note(argument, self._classifier_rows(expr), expr.span)
                 return RowClassifier(expr.span)
             case Call(name="match_number"):
                 return self._match_number(expr)
             case Call(name=name) if name in vocabulary.LOGICAL_NAVIGATION | vocabulary.PHYSICAL_NAVIGATION:
                 self.names.fail(
                     "INVALID_NAVIGATION",
-                    f"{name.upper()} can't stand inside {seen.what}",
+                    f"{name.upper()} can't stand inside {argument.function}",
                     expr.span,
                     "only FIRST or LAST may stand inside PREV or NEXT, directly and once",
                 )
             case Call(name=name) if vocabulary.aggregate_name(name) is not None:
-                self.names.fail("NESTED_AGGREGATE", f"the aggregate {name} can't stand inside {seen.what}", expr.span)
+                self.names.fail(
+                    "NESTED_AGGREGATE", f"the aggregate {name} can't stand inside {argument.function}", expr.span
+                )
             case Call():
                 self._plain_call(expr, refuse_nondeterministic=True)
             case Star():
                 self.names.fail("SYNTAX_ERROR", "'*' may only stand inside COUNT", expr.span)
-        return rebuild(expr, lambda part: self._operand(part, seen))
+        return rebuild(expr, lambda child: self._operand(child, argument))
 
-    def _note(self, seen: _Operand, rows: RowSet, span: Span | None) -> None:
+    def _note(self, argument: _Argument, rows: RowSet, span: Span | None) -> None:
         qualified = rows is not None
-        if seen.refers and (seen.qualified != qualified or seen.rows != rows):
+        if argument.refers and (argument.qualified != qualified or argument.rows != rows):
             self.names.fail(
                 "MIXED_VARIABLES",
-                f"the argument of {seen.what} speaks of more than one variable",
+                f"the argument of {argument.function} speaks of more than one variable",
                 span,
                 "one navigation or aggregate reads rows of one variable; combine several of them instead",
             )
-        seen.refers, seen.qualified, seen.rows = True, qualified, rows
+        argument.refers, argument.qualified, argument.rows = True, qualified, rows
 
     def _classifier_rows(self, call: Call) -> RowSet:
         if not call.args:

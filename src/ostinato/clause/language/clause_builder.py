@@ -1,4 +1,4 @@
-"""`ost.pattern("A B+ C")...`: the clause built by calls. Gives the same query as the text would."""
+"""`ost.pattern("A B+ C")...`: builds a clause by method calls. The query is the same as from text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ostinato.expressions.syntax import Name
 
 @only_our_errors()
 def pattern(text: str) -> PatternQuery:
-    """A query for a row pattern; say the rest with its methods.
+    """A query for a row pattern; its methods set the rest of the clause.
 
     >>> query = (
     ...     pattern("DOWN+ UP+")
@@ -43,7 +43,7 @@ def pattern(text: str) -> PatternQuery:
 
 @dataclass(frozen=True, slots=True)
 class PatternQuery:
-    """An unfinished or finished clause; every method gives a new one. `query` checks it."""
+    """A clause, finished or not; every method returns a new one. `query` checks it."""
 
     clause: MatchRecognize
 
@@ -100,7 +100,7 @@ class PatternQuery:
         return self._with(output=Output.ALL_ROWS_OMIT_EMPTY if omit_empty else Output.ALL_ROWS)
 
     def show_timeouts(self) -> PatternQuery:
-        """Partial matches that were still open when WITHIN ran out are shown like matches."""
+        """Partial matches that WITHIN cut off are shown like matches."""
         return self._with(show_timeouts=True)
 
     def skip_past_last_row(self) -> PatternQuery:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NoReturn
 
 from ostinato.clause.query.clause import MatchMode, MatchRecognize, Output
@@ -11,7 +11,7 @@ from ostinato.errors import QueryError, Span, did_you_mean
 
 
 def check_clause(query: MatchRecognize) -> None:
-    """Raises the first error found; returns when the clause can be asked of some table."""
+    """Raises the first error, if there is one."""
     primary = variables(query.pattern)
     _check_subsets(query, primary)
     _check_definitions(query, primary)
@@ -59,9 +59,9 @@ def _check_definitions(query: MatchRecognize, primary: tuple[str, ...]) -> None:
 
 def _check_skip(query: MatchRecognize, primary: tuple[str, ...]) -> None:
     target = query.skip.target
-    known = (*primary, *(subset.name for subset in query.subsets))
-    if target is not None and target not in known:
-        unknown_variable(query, target, known, span=query.skip.span)
+    variables_and_unions = (*primary, *(subset.name for subset in query.subsets))
+    if target is not None and target not in variables_and_unions:
+        unknown_variable(query, target, variables_and_unions, span=query.skip.span)
 
 
 def _check_output(query: MatchRecognize) -> None:
@@ -121,8 +121,7 @@ def _check_timeouts(query: MatchRecognize) -> None:
         )
 
 
-def unknown_variable(query: MatchRecognize, name: str, known: Iterable[str], *, span: Span | None = None) -> NoReturn:
-    names = tuple(known)
+def unknown_variable(query: MatchRecognize, name: str, names: Sequence[str], *, span: Span | None = None) -> NoReturn:
     _fail(
         query,
         "UNKNOWN_VARIABLE",
@@ -140,6 +139,6 @@ def _fail(
 
 
 def last_mention(text: str | None, name: str) -> Span | None:
-    """Where the name stands last in the text: for nodes that don't keep their place."""
+    """The last occurrence of the name in the text: for nodes that have no span."""
     at = text.lower().rfind(name.lower()) if text and name else -1
     return Span(at, at + len(name)) if at >= 0 else None

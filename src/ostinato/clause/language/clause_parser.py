@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ostinato.clause.language.clause_checks import check_clause
 from ostinato.clause.language.pattern_parser import row_pattern
@@ -35,7 +35,7 @@ _ORDER = "PARTITION BY, ORDER BY, MEASURES, rows per match, AFTER MATCH SKIP, PA
 def parse_clause(
     text: str, *, input_name: str | None = None, double_quoted_identifiers: bool = False
 ) -> MatchRecognize:
-    """The clause inside `MATCH_RECOGNIZE ( ... )`; those words and parentheses may be there or not.
+    """The clause inside `MATCH_RECOGNIZE ( ... )`. The text may include that keyword and its parentheses.
 
     >>> query = parse_clause("ORDER BY ts MEASURES LAST(B.price) AS top PATTERN (A B+) DEFINE B AS price > PREV(price)")
     >>> [measure.name for measure in query.measures]
@@ -52,18 +52,18 @@ def parse_clause(
 
 
 def parse_partition_keys(text: str) -> tuple[PartitionKey, ...]:
-    """The clauses that may follow PARTITION BY."""
-    return _whole_list(text, "partition_keys")
+    """The list behind PARTITION BY."""
+    return _whole_list(text, _ClauseParser.partition_keys)
 
 
 def parse_sort_keys(text: str) -> tuple[SortKey, ...]:
-    """The clauses that may follow ORDER BY."""
-    return _whole_list(text, "sort_keys")
+    """The list behind ORDER BY."""
+    return _whole_list(text, _ClauseParser.sort_keys)
 
 
-def _whole_list(text: str, what: str) -> tuple[Any, ...]:
+def _whole_list(text: str, read: Callable[[_ClauseParser], tuple[Item, ...]]) -> tuple[Item, ...]:
     cursor = Cursor(text)
-    keys: tuple[Any, ...] = getattr(_ClauseParser(cursor, None), what)()
+    keys = read(_ClauseParser(cursor, None))
     if cursor.token.kind is not Kind.END:
         cursor.fail(f"expected a column, found {cursor.describe()}")
     return keys
@@ -86,10 +86,10 @@ class _ClauseParser:
         cursor.expect("PATTERN", "(", hint=f"the order is: {_ORDER}")
         pattern = row_pattern(cursor, closing=")")
         within = self._within()
-        max_length = self._max_length(None)
+        max_length = self._max_length()
         subsets = self._listed(self._subset) if cursor.accept("SUBSET") else ()
         definitions = self._listed(self._definition) if cursor.accept("DEFINE") else ()
-        max_length = self._max_length(max_length)
+        max_length = self._max_length(max_length)  # MAXLENGTH may stand here too
         return MatchRecognize(
             pattern=pattern,
             partition_by=partition_by,
@@ -173,7 +173,7 @@ class _ClauseParser:
         return Measure(name.text, expression)
 
     def _rows_per_match(self) -> tuple[Output, bool]:
-        """The output mode, and whether partial matches that timed out are put out like matches."""
+        """The output mode, and whether partial matches that timed out are shown like matches."""
         cursor = self.cursor
         if cursor.accept("ONE", "ROW", "PER", "MATCH"):
             output = Output.ONE_ROW
@@ -258,18 +258,18 @@ class _ClauseParser:
             )
         return length
 
-    def _max_length(self, known: int | None) -> int | None:
+    def _max_length(self, earlier: int | None = None) -> int | None:
         cursor = self.cursor
         if not cursor.sees("MAXLENGTH"):
-            return known
+            return earlier
         start = cursor.take().span
         token = cursor.take()
         if token.kind is not Kind.NUMBER or not token.text.isdigit() or not 1 <= int(token.text) <= MAX_BOUND:
             cursor.fail(
                 f"MAXLENGTH takes a whole number from 1 to {MAX_BOUND}", code="INVALID_MAXLENGTH", span=token.span
             )
-        if known is not None:
-            cursor.fail("MAXLENGTH stands here a second time", code="INVALID_MAXLENGTH", span=start)
+        if earlier is not None:
+            cursor.fail("MAXLENGTH occurs twice", code="INVALID_MAXLENGTH", span=start)
         return int(token.text)
 
     # --- variables ---

@@ -34,7 +34,7 @@ def render_pattern(pattern: Pattern) -> str:
             reserved = name == "PERMUTE"
             return name if plain and not reserved else '"' + name.replace('"', '""') + '"'
         case Concat(parts):
-            return " ".join(_grouped(part, Alternation, Concat) for part in parts)
+            return " ".join(_grouped(element, Alternation, Concat) for element in parts)
         case Alternation(options):
             return " | ".join(_grouped(option, Alternation) for option in options)
         case Permute(elements):
@@ -112,5 +112,5 @@ def _after_match(query: MatchRecognize) -> str:
 
 def _interval(length: timedelta) -> str:
     microseconds = length // timedelta(microseconds=1)
-    whole, rest = divmod(microseconds, 1_000_000)
-    return f"INTERVAL '{whole}.{rest:06d}' SECOND" if rest else f"INTERVAL '{whole}' SECOND"
+    seconds, rest = divmod(microseconds, 1_000_000)
+    return f"INTERVAL '{seconds}.{rest:06d}' SECOND" if rest else f"INTERVAL '{seconds}' SECOND"

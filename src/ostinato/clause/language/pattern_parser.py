@@ -1,4 +1,4 @@
-"""Text of a row pattern -> Pattern tree. Groups are kept on a stack of our own: they may nest deeply."""
+"""Text of a row pattern -> Pattern tree. Open groups are in a list, since they may nest deeper than Python's stack."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_NESTING = 150
 
 @dataclass(slots=True)
 class _Group:
-    """An open group, as read so far: finished elements (PERMUTE), finished options, the present sequence."""
+    """An open group, as read so far: finished elements (PERMUTE), finished options, the current sequence."""
 
     closing: str
     start: Span
@@ -121,10 +121,10 @@ def _option(cursor: Cursor, group: _Group) -> Pattern:
 
 
 def _sequence(cursor: Cursor, group: _Group) -> Pattern:
-    parts, group.sequence = group.sequence, []
-    if not parts:
+    elements, group.sequence = group.sequence, []
+    if not elements:
         cursor.fail(f"expected a pattern variable, found {cursor.describe()}", hint="the empty pattern is written ()")
-    return parts[0] if len(parts) == 1 else Concat(tuple(parts))
+    return elements[0] if len(elements) == 1 else Concat(tuple(elements))
 
 
 def _quantified(cursor: Cursor, body: Pattern) -> Pattern:

@@ -1,4 +1,4 @@
-"""A SELECT list as it is asked in process: expressions with their names, and stars."""
+"""The SELECT list of a query that runs in this process: expressions with their names, and stars."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Item:
 
 
 def read_items(cursor: Cursor) -> tuple[Item, ...]:
-    """The entries from the cursor on, up to the first token that starts none.
+    """Reads the entries from the cursor on.
 
     >>> [item.name for item in read_items(Cursor("m.price, low * 2 AS twice, m.* FROM"))]
     ['price', 'twice', 'm']

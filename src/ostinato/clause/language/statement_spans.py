@@ -1,7 +1,7 @@
-"""Full SQL text -> where MATCH_RECOGNIZE clauses and tables stand in it, by character. Nothing is rewritten here.
+"""Full SQL text -> the spans of its MATCH_RECOGNIZE clauses and table names. Nothing is rewritten here.
 
-Only as much of SQL is understood as is needed: parentheses, WITH lists, and where a table may stand (after FROM, JOIN
-and commas of a FROM list). Everything else belongs to Spark.
+The reader knows parentheses, WITH lists, and the positions of tables (after FROM, JOIN and commas of a FROM list).
+Everything else belongs to Spark.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class Clause:
     input_name: str | None
     tables: tuple[CommonTable, ...]
     in_subquery: bool
-    """Whether there is an outer query whose columns the input might try to use."""
+    """Whether there is an outer query, whose columns the input must not use."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableName:
-    """A plain name where a table may stand, and isn't that of a common table; `aliased` if another name follows."""
+    """A plain name of a table, unless it names a common table; `aliased` if an alias follows."""
 
     name: str
     span: Span
@@ -85,7 +85,7 @@ class _Scope:
     is_query: bool
     in_from: bool = False
     relation: int | None = None
-    """The token at which the present table starts."""
+    """The token at which the current table starts."""
     values_list: bool = False
     common: list[CommonTable] = field(default_factory=list)
 
@@ -93,17 +93,17 @@ class _Scope:
 def read_statement(text: str) -> Statement:
     """Finds the outermost clauses and the plain table names outside of them.
 
-    >>> found = read_statement("SELECT * FROM trades MATCH_RECOGNIZE (PATTERN (A)) AS m JOIN x ON true")
-    >>> text = found.text
-    >>> [(text[c.input.start : c.input.end], text[c.body.start : c.body.end]) for c in found.clauses]
+    >>> statement = read_statement("SELECT * FROM trades MATCH_RECOGNIZE (PATTERN (A)) AS m JOIN x ON true")
+    >>> text = statement.text
+    >>> [(text[c.input.start : c.input.end], text[c.body.start : c.body.end]) for c in statement.clauses]
     [('trades', 'PATTERN (A)')]
-    >>> [table.name for table in found.tables]
+    >>> [table.name for table in statement.tables]
     ['x']
     """
-    return _Reader(text).read()
+    return _StatementReader(text).read()
 
 
-class _Reader:
+class _StatementReader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = tokenize(text)
@@ -131,7 +131,7 @@ class _Reader:
         return Statement(self.text, tuple(self.clauses), self._plain_tables())
 
     def _read(self, at: int, end: int, scopes: list[_Scope]) -> None:
-        """Reads the tokens from one to before the other; the last of the scopes is the one they stand in."""
+        """Reads the tokens `at:end`, which lie in the last of the scopes."""
         while at < end:
             word = self.tokens[at].upper
             if word == "(":
@@ -149,7 +149,7 @@ class _Reader:
             at += 1
 
     def _open(self, at: int, scopes: list[_Scope]) -> None:
-        """Parentheses where a table may stand hold a query, or tables again: `FROM (a JOIN b ON ...)`."""
+        """In a FROM list, parentheses enclose a query, or tables again: `FROM (a JOIN b ON ...)`."""
         holds_tables = scopes[-1].relation == at and self.tokens[at + 1].upper not in _STARTS_OF_QUERY
         scopes.append(_Scope(is_query=False, in_from=holds_tables))
         if holds_tables:
@@ -165,7 +165,7 @@ class _Reader:
         elif scope.in_from and (word == "JOIN" or (word == "," and not scope.values_list)):
             self._relation(at + 1, scopes)
         elif word in END_OF_FROM or (word == "LATERAL" and self.tokens[at + 1].upper == "VIEW"):
-            # Commas behind LATERAL VIEW part column names, not tables.
+            # Commas behind LATERAL VIEW separate column names, not tables.
             scope.in_from, scope.relation = False, None
         elif word in _END_OF_RELATION:
             scope.relation = None
@@ -173,7 +173,7 @@ class _Reader:
             scope.values_list = False
 
     def _begins_tables(self, at: int, scope: _Scope) -> bool:
-        """Whether this FROM is a query's own, not that of IS DISTINCT FROM or EXTRACT(... FROM ...)."""
+        """Whether this FROM begins a FROM list; IS DISTINCT FROM and EXTRACT(... FROM ...) don't."""
         before = self.tokens[at - 1].upper if at else "("
         return before == "(" or (scope.is_query and before != "DISTINCT")
 
@@ -193,7 +193,7 @@ class _Reader:
         self.tables.append(TableName(token.name, token.span, aliased))
 
     def _with_list(self, at: int, scopes: list[_Scope]) -> int:
-        """Reads WITH a AS ( ... ), b AS ( ... ): the queries inside are read like any other text."""
+        """Reads WITH a AS ( ... ), b AS ( ... ), and the queries inside like any other text."""
         scope = scopes[-1]
         if len(scopes) > MAX_NESTING:
             raise QueryError(
@@ -250,8 +250,8 @@ class _Reader:
             tables=tuple(common for each in scopes for common in each.common),
             in_subquery=sum(each.is_query for each in scopes) > 1,
         )
-        # A clause behind a clause has the first as its input: what was found inside is read again there.
-        self.clauses = [known for known in self.clauses if known.span.start < clause.span.start]
+        # A clause behind a clause has the first as its input. Clauses inside the input are read again with it.
+        self.clauses = [other for other in self.clauses if other.span.start < clause.span.start]
         self.clauses.append(clause)
         return end + 1
 

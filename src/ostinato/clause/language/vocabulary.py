@@ -1,4 +1,4 @@
-"""The functions that mean something of their own inside MATCH_RECOGNIZE."""
+"""The functions that have a meaning of their own inside MATCH_RECOGNIZE, or are refused there."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ OTHER_AGGREGATES = frozenset(
     median mode percentile percentile_approx percentile_cont percentile_disc regr_avgx regr_avgy regr_count
     regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness string_agg try_avg try_sum""".split()
 )
-"""Aggregates of Spark that aren't supported here: refused by name, since as plain functions they'd mean nothing."""
+"""Spark's aggregates that aren't supported here. They are refused by name; as plain functions they have no meaning."""
 
 GENERATORS = frozenset("explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple".split())
-"""Functions that give several rows."""
+"""Functions that return several rows."""
 
 WINDOW_FUNCTIONS: dict[str, str | None] = {
     "lag": "write PREV(column, offset)",
@@ -54,7 +54,7 @@ WINDOW_FUNCTIONS: dict[str, str | None] = {
     "row_number": "write COUNT(*): the rows of the match so far",
     **dict.fromkeys(("rank", "dense_rank", "percent_rank", "cume_dist", "ntile")),
 }
-"""Functions of Spark that need a window, with a replacement; a match has no windows."""
+"""Spark's window functions, with a replacement; a match has no windows."""
 
 
 def aggregate_name(name: str) -> str | None:

@@ -1,8 +1,8 @@
-"""Rows and conditions, prepared once -> the matches inside any number of probes: parts of the rows that may overlap.
+"""Rows and conditions, prepared once -> the matches inside any number of probes, which are ranges of rows.
 
-A probe asks what is found if the rows before its `end` are all there are, whatever other probes ask. So an archive as
-of many moments is searched in one call, and the rows are prepared once. What one search of a start can tell about all
-moments are its growths: every end of a match that begins there.
+A probe searches as if the rows before its `end` were all there are. Probes may overlap and don't influence one another.
+So one call searches an archive as of many moments, and the rows are prepared once. The growths of a start are all ends
+of matches that begin there; one search of a start finds them for all moments.
 """
 
 from __future__ import annotations
@@ -16,12 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.clause.matching import search_arrays as s
-from ostinato.clause.matching.match_engine import OverRun, Task, check_longest, rules_of
-from ostinato.clause.matching.nfa_tables import Automaton, pack_bits
+from ostinato.clause.matching.match_engine import RunConditions, Task, check_longest, matches_of, rules_of, search_spans
+from ostinato.clause.matching.nfa_tables import NfaTables, pack_bits
 from ostinato.clause.matching.reachability import NO_STATES, Reachable, reachable_states
-from ostinato.clause.matching.search import search_plain
-from ostinato.clause.matching.search_driver import run_search
-from ostinato.clause.matching.search_failures import failure_of
 from ostinato.clause.matching.spans import whole_keys
 from ostinato.clause.matching.symbols import symbols_of
 from ostinato.kernels.constants import NO_TIME
@@ -36,12 +33,12 @@ Ints = NDArray[np.int64]
 class ProbeMode(enum.Enum):
     """The matches of a probe to return; only CHAINED follows AFTER MATCH SKIP."""
 
-    GROWING = "of each start every end once, in the preferred labeling"
-    RECORDS = "of each start those that are its preferred match as of their own last row"
-    MAXIMAL = "of each start the longest"
-    PREFERRED = "of each start the preferred one as of the end of the probe"
+    GROWING = "for each start every end once, in the preferred labeling"
+    RECORDS = "for each start the matches that are preferred as of their own last row"
+    MAXIMAL = "for each start the longest"
+    PREFERRED = "for each start the preferred one as of the end of the probe"
     INCREMENTAL = "for each last row the longest inside the probe"
-    CHAINED = "the standard's, up to the first start that rows to come decide"
+    CHAINED = "the standard's, up to the first start that later rows decide"
 
 
 _MODES = {
@@ -59,7 +56,7 @@ class Probes(NamedTuple):
 
     first: Ints
     last_end: Ints
-    """Conditions over the run can read rows `first:last_end`; `first` counts as the first row of the partition."""
+    """Conditions over the run can read rows `first:last_end`. `first` counts as the first row of the partition."""
     start: Ints
     stop: Ints
     """Starts `start:stop` are tried."""
@@ -70,7 +67,7 @@ class Probes(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedRows:
     """Rows in order, those of key k at `key_at[k]:key_at[k + 1]`, and the states that may consume each."""
 
     task: Task
@@ -78,24 +75,24 @@ class Prepared:
     time_us: Ints
     """Only where WITHIN needs it."""
     reachable: Reachable
-    over_run: OverRun | None
+    run_conditions: RunConditions | None
 
 
 class ProbeMatches(NamedTuple):
-    """Matches ordered by probe, start and length; apart from them the starts that rows to come may matter to."""
+    """Matches ordered by probe, start and length, and the starts that later rows may matter to."""
 
     probe: Ints
     start: Ints
     length: Ints
     rank: Ints
-    """Among the matches of its probe and start: how many were preferred to it."""
+    """The number of matches of its probe and start that were preferred to it."""
     path_at: Ints
     path: NDArray[np.int32] | None
     """The states of match m are `path[path_at[m]:path_at[m] + length[m]]`; None where the task needs no path."""
     open_probe: Ints
     open_start: Ints
-    """Probe and start of each start with a run that could have consumed the row `end`, so that it may get further
-    matches. INCREMENTAL leaves out some whose matches an earlier start gets. CHAINED: where the probe stopped."""
+    """Probe and start of each start that may get further matches, because a run could have consumed the row `end`.
+    INCREMENTAL leaves out some whose matches an earlier start gets. CHAINED: where the probe stopped."""
 
 
 def prepare(
@@ -104,63 +101,54 @@ def prepare(
     time_us: Ints,
     masks: Sequence[Mask],
     mask_of_state: Sequence[int],
-    over_run: OverRun | None = None,
+    run_conditions: RunConditions | None = None,
     *,
     decided_until: Ints | None = None,
-) -> Prepared:
-    """Prepares the input of all probes. `mask_of_state` names a mask or ALWAYS; `over_run`: conditions over the run.
+) -> PreparedRows:
+    """Prepares the input of all probes. `mask_of_state` has the index of a mask, or ALWAYS.
 
-    `decided_until`: of each key the row from which on masks may change with rows to come (NEXT); no probe consumes it.
+    `decided_until`: for each key the row from which on later rows may change masks (NEXT). No probe consumes it.
     """
     check_longest(task, key_at)
     symbols = symbols_of(masks, mask_of_state, int(key_at[-1]))
-    # A probe may end anywhere, and what can't be completed with the rows at hand and any that follow can't be in it.
+    # A probe may end anywhere. A run that neither these rows nor any that follow can complete is in no probe.
     is_open = np.ones(len(key_at) - 1, np.uint8)
     end = key_at[1:] if decided_until is None else decided_until
     reachable = reachable_states(task.automaton, symbols.of_row, symbols.allowed, key_at[:-1], end, is_open)
     reachable.set_of_row[ranges(end, key_at[1:] - end)] = NO_STATES
-    return Prepared(task, key_at, time_us, reachable, over_run)
+    return PreparedRows(task, key_at, time_us, reachable, run_conditions)
 
 
-def find(prepared: Prepared, probes: Probes, mode: ProbeMode, known_until: int = NO_TIME) -> ProbeMatches:
+def find(prepared: PreparedRows, probes: Probes, mode: ProbeMode, known_until: int = NO_TIME) -> ProbeMatches:
     """The matches of the mode in each probe; with WITHIN, rows that follow are later than `known_until`."""
-    task, over_run = prepared.task, prepared.over_run
     count = len(probes.start)
     starts = s.SpanStarts(probes.start.copy(), probes.stop, np.zeros(count, np.int64), np.full(count, -1, np.int64))
-    outcome = run_search(
-        search_plain if over_run is None else over_run.search,
-        task.automaton,
-        _rules(prepared, mode),
-        s.SearchRows(
-            probes.first,
-            probes.last_end,
-            probes.end,
-            probes.is_open,
-            known_until,
-            prepared.reachable.set_of_row,
-            prepared.reachable.sets,
-            prepared.time_us,
-            int(probes.start.min(initial=prepared.key_at[-1])),
-        ),
-        starts,
-        () if over_run is None else over_run.conditions,
-        (0, 0) if over_run is None else over_run.register_counts,
+    rows = s.SearchRows(
+        probes.first,
+        probes.last_end,
+        probes.end,
+        probes.is_open,
+        known_until,
+        prepared.reachable.set_of_row,
+        prepared.reachable.sets,
+        prepared.time_us,
+        int(probes.start.min(initial=prepared.key_at[-1])),
     )
-    if outcome.failure:
-        raise failure_of(task, outcome.failure, outcome.failed_row)
-    matches = _in_order(outcome.matches, np.repeat(np.arange(count), starts.number), keeps_path=task.needs_path)
+    stored = search_spans(prepared.task, _rules(prepared, mode), rows, starts, prepared.run_conditions)
+    probe = np.repeat(np.arange(count), starts.number)
+    matches = _in_order(stored, probe, keeps_path=prepared.task.needs_path)
     if mode is not ProbeMode.CHAINED:
         return matches
     stopped = np.flatnonzero(starts.row < probes.stop)
     return matches._replace(open_probe=stopped, open_start=starts.row[stopped])
 
 
-def _rules(prepared: Prepared, mode: ProbeMode) -> s.SearchRules:
-    task, reads_run = prepared.task, prepared.over_run is not None
+def _rules(prepared: PreparedRows, mode: ProbeMode) -> s.SearchRules:
+    task, reads_run = prepared.task, prepared.run_conditions is not None
     is_bounded = task.max_length is not None or task.within_us is not None
     memo = s.NO_MEMO
     if not reads_run:
-        # Also for the preferred match: a probe that ends early leaves states that look reachable and aren't.
+        # Also for the preferred match: in a probe that ends early, some states look reachable and aren't.
         memo = s.MEMO_FOREVER if mode is ProbeMode.INCREMENTAL and not is_bounded else s.MEMO_PER_START
     return rules_of(task, whole_keys(prepared.key_at), reads_run=reads_run)._replace(
         mode=_MODES[mode],
@@ -173,7 +161,7 @@ def _rules(prepared: Prepared, mode: ProbeMode) -> s.SearchRules:
 
 
 def _in_order(stored: s.MatchBuffers, probe: Ints, *, keeps_path: bool) -> ProbeMatches:
-    """The records of the search, which come by probe, start and preference, as matches and open starts."""
+    """Records of the search, ordered by probe, start and preference -> matches and open starts."""
     is_open = stored.number == s.OPEN_START
     path_at = np.cumsum(stored.length) - stored.length if keeps_path else np.zeros(len(probe), np.int64)
     open_probe, open_start = probe[is_open], stored.start[is_open]
@@ -182,7 +170,7 @@ def _in_order(stored: s.MatchBuffers, probe: Ints, *, keeps_path: bool) -> Probe
     is_first = np.ones(len(start), np.bool_)
     is_first[1:] = (start[1:] != start[:-1]) | (probe[1:] != probe[:-1])
     rank = positions - positions[is_first][np.cumsum(is_first) - 1]
-    # Timsort: a greedy search meets the longest first, and whole runs in reverse take it one pass.
+    # Timsort: a greedy search meets the longest match first, and one pass turns reversed runs round.
     group = np.cumsum(is_first) * (length.max(initial=0) + 1)
     order = np.argsort(group + length, kind="stable")
     return ProbeMatches(
@@ -197,33 +185,22 @@ def _in_order(stored: s.MatchBuffers, probe: Ints, *, keeps_path: bool) -> Probe
     )
 
 
-def matches_at(prepared: Prepared, matches: ProbeMatches, chosen: Ints, number: Ints | None = None) -> Matches:
-    """The chosen matches (places in `found`) as measures are read from them; `number`: MATCH_NUMBER(), 0 if unknown."""
-    task, key_at = prepared.task, prepared.key_at
+def matches_at(prepared: PreparedRows, matches: ProbeMatches, chosen: Ints, number: Ints | None = None) -> Matches:
+    """The matches at the indexes `chosen`, in the form that measures read; `number`: MATCH_NUMBER(), 0 if unknown."""
     start, length = matches.start[chosen], matches.length[chosen]
-    path = np.empty(0, np.int32) if matches.path is None else matches.path[ranges(matches.path_at[chosen], length)]
-    excluded_state = np.array([state.excluded for state in task.nfa.states], np.bool_)
-    key = np.searchsorted(key_at, start, side="right") - 1
-    return Matches(
-        start=start,
-        length=length,
-        number=np.zeros(len(start), np.int64) if number is None else number,
-        path_at=np.zeros(len(start), np.int64) if matches.path is None else np.cumsum(length) - length,
-        label=task.automaton.label[path],
-        excluded=excluded_state[path],
-        key_first=key_at[key],
-        key_end=key_at[key + 1],
-    )
+    path = None if matches.path is None else matches.path[ranges(matches.path_at[chosen], length)]
+    numbers = np.zeros(len(start), np.int64) if number is None else number
+    return matches_of(prepared.task, prepared.key_at, start, length, numbers, path)
 
 
 # --- quiet rows -------------------------------------------------------------------------------------------------------
 
 
-def quiet_before(prepared: Prepared) -> Ints:
-    """For each row the last row up to it that no match begun before can consume; the first of the key if there is none.
+def quiet_before(prepared: PreparedRows) -> Ints:
+    """For each row the last quiet row up to it; the first of the key if there is none.
 
-    A search of this row and later ones needs nothing from before. Conditions over the run count as true; WITHIN and
-    MAXLENGTH don't count.
+    No match that began before a quiet row can consume it, so a search from there on needs no earlier row. Conditions
+    over the run count as true; WITHIN and MAXLENGTH don't count.
     """
     quiet = np.empty(int(prepared.key_at[-1]), np.int64)
     followers = _followers(prepared.task.automaton)
@@ -233,8 +210,8 @@ def quiet_before(prepared: Prepared) -> Ints:
     return quiet
 
 
-def _followers(automaton: Automaton) -> NDArray[np.uint64]:
-    """The states (bits) that may consume a row behind each state, then behind no row: elsewhere, and at the start."""
+def _followers(automaton: NfaTables) -> NDArray[np.uint64]:
+    """The states (bits) that may follow each state; then the first states elsewhere, and at the partition's start."""
     lists = len(automaton.choice_at) - 1
     flags = np.zeros((lists, len(automaton.label)), np.bool_)
     owner = np.repeat(np.arange(lists), np.diff(automaton.choice_at))
@@ -246,7 +223,7 @@ def _followers(automaton: Automaton) -> NDArray[np.uint64]:
 @kernel
 def _fill_quiet(followers, set_of_row, sets, key_at, quiet, stopped):  # type: ignore[no-untyped-def]
     states, width = len(followers) - 2, followers.shape[1]
-    alive = np.zeros(width, np.uint64)  # states in which a run may be that began before the row
+    alive = np.zeros(width, np.uint64)  # possible states of runs that began before the row
     following = np.zeros(width, np.uint64)
     for key in range(len(key_at) - 1):
         alive[:] = np.uint64(0)

@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 
 from ostinato.clause.automaton.nfa import Nfa
 from ostinato.clause.matching import search_arrays as s
-from ostinato.clause.matching.nfa_tables import Automaton, automaton_tables
+from ostinato.clause.matching.nfa_tables import NfaTables, automaton_tables
 from ostinato.clause.matching.reachability import Reachable, reachable_states
 from ostinato.clause.matching.search import search_plain
 from ostinato.clause.matching.search_driver import run_search
 from ostinato.clause.matching.search_failures import failure_of
 from ostinato.clause.matching.shifts import after_last, starting_rows, without_overlap
-from ostinato.clause.matching.spans import Spans
+from ostinato.clause.matching.spans import Spans, keys_of
 from ostinato.clause.matching.symbols import ALWAYS, symbols_of
 from ostinato.clause.query.clause import MatchMode, Skip, SkipKind
 from ostinato.errors import MatchError
-from ostinato.expressions.run_conditions.run_registers import Conditions
+from ostinato.expressions.run_conditions.run_registers import ConditionArrays
 from ostinato.rows.batches import Mask
-from ostinato.rows.matches import Matches, ranges
+from ostinato.rows.matches import Matches, chosen
 
 _MODES = {
     MatchMode.PREFERRED: s.PREFERRED,
@@ -57,40 +57,44 @@ class Task:
     needs_path: bool
 
     @functools.cached_property
-    def automaton(self) -> Automaton:
+    def automaton(self) -> NfaTables:
         """The arrays that kernels read; made once, however many batches there are."""
         return automaton_tables(self.nfa, self.variables)
+
+    @functools.cached_property
+    def excluded(self) -> NDArray[np.bool_]:
+        """For each state, whether its rows are excluded from the output: `{- ... -}`."""
+        return np.array([state.excluded for state in self.nfa.states], np.bool_)
 
 
 @dataclass(frozen=True, slots=True)
 class SortedRows:
-    """The rows at hand in order, of key k `key_at[k]:key_at[k + 1]`; `time_us` only where WITHIN needs it."""
+    """The rows in order, those of key k at `key_at[k]:key_at[k + 1]`; `time_us` only where WITHIN needs it."""
 
     key_at: NDArray[np.int64]
     time_us: NDArray[np.int64]
     spans: Spans
 
 
-class Searched(NamedTuple):
+class SearchResult(NamedTuple):
     """The matches, and where the search of each key ended: at `stop`, or at a start that later rows decide."""
 
     matches: Matches
     next_start: NDArray[np.int64]
     number: NDArray[np.int64]
-    """How many matches of the key are numbered now."""
+    """The number of the key's last match."""
     ahead: NDArray[np.int64]
-    """How far from its start the search went on after each match; not for INCREMENTAL MATCHES."""
+    """The distance from each match's start to the row where the search went on; not for INCREMENTAL MATCHES."""
 
 
-def match_by_shifts(task: Task, rows: SortedRows, masks: Sequence[Mask | None]) -> Searched:
+def match_by_shifts(task: Task, rows: SortedRows, masks: Sequence[Mask | None]) -> SearchResult:
     """Matches of a pattern of fixed length; `masks[i]` is the condition of its i-th row."""
     length, spans = len(masks), rows.spans
     if task.max_length is not None and length > task.max_length:
         return _searched(rows, np.empty(0, np.int64), length, task, spans.stop, 1)
     within = -1 if task.within_us is None else task.within_us
     starts = starting_rows(masks, rows.key_at, rows.time_us, within, spans)
-    labels = np.array([task.variables.index(state.variable) for state in task.nfa.states], np.int32)
-    ahead = _ahead_of_fixed(task, labels, starts) if len(starts) else 1
+    ahead = _ahead_of_fixed(task, starts) if len(starts) else 1
     if ahead > 1 and not spans.every_start:
         starts = starts[without_overlap(starts, ahead)]
     return _searched(
@@ -100,21 +104,21 @@ def match_by_shifts(task: Task, rows: SortedRows, masks: Sequence[Mask | None]) 
 
 def _searched(
     rows: SortedRows, starts: NDArray[np.int64], length: int, task: Task, next_start: NDArray[np.int64], ahead: int
-) -> Searched:
+) -> SearchResult:
     lengths = np.full(len(starts), length, np.int64)
     path = np.tile(np.arange(length, dtype=np.int32), len(starts)) if task.needs_path else None
     matches = _matches(rows, starts, lengths, None, path, task)
     number = rows.spans.number + _per_key(matches, rows.key_at)
-    return Searched(matches, next_start, number, np.full(len(starts), ahead, np.int64))
+    return SearchResult(matches, next_start, number, np.full(len(starts), ahead, np.int64))
 
 
-def _ahead_of_fixed(task: Task, labels: NDArray[np.int32], starts: NDArray[np.int64]) -> int:
-    """How far the search goes on after each match; the same after all."""
+def _ahead_of_fixed(task: Task, starts: NDArray[np.int64]) -> int:
+    """The distance from a match's start to the row where the search goes on; the same for all matches."""
     if task.mode is not MatchMode.PREFERRED or task.skip.kind is SkipKind.TO_NEXT_ROW:
         return 1
     if task.skip.kind is SkipKind.PAST_LAST_ROW:
-        return len(labels)
-    targets = [i for i, label in enumerate(labels) if task.variables[label] in task.skip_rows]
+        return len(task.nfa.states)
+    targets = [i for i, state in enumerate(task.nfa.states) if state.variable in task.skip_rows]
     target = targets[0 if task.skip.kind is SkipKind.TO_FIRST else -1]
     if target == 0:
         raise failure_of(task, s.SKIP_TO_FIRST_ROW, int(starts[0]))
@@ -122,14 +126,14 @@ def _ahead_of_fixed(task: Task, labels: NDArray[np.int32], starts: NDArray[np.in
 
 
 @dataclass(frozen=True, slots=True)
-class OverRun:
-    """Conditions that read the run, and the search that knows how to test them."""
+class RunConditions:
+    """Conditions over the run, and the search that can test them."""
 
     search: Callable[..., int]
-    conditions: Conditions | tuple[()] = ()
+    conditions: ConditionArrays | tuple[()] = ()
     """The argument of `update` and `check`; empty where they need none."""
     register_counts: tuple[int, int] = (0, 0)
-    """How many row registers and how many accumulators there are."""
+    """The number of row registers, and of accumulators."""
 
 
 def match_by_search(
@@ -137,56 +141,58 @@ def match_by_search(
     rows: SortedRows,
     masks: Sequence[Mask],
     mask_of_state: Sequence[int],
-    over_run: OverRun | None = None,
-) -> Searched:
-    """Matches of any pattern. `mask_of_state` names a mask or ALWAYS; `over_run`: conditions that read the run."""
-    automaton = task.automaton
+    run_conditions: RunConditions | None,
+) -> SearchResult:
+    """Matches of any pattern. `mask_of_state` has indexes of masks, or ALWAYS."""
     spans = rows.spans
     check_longest(task, rows.key_at)
     symbols = symbols_of(masks, mask_of_state, int(rows.key_at[-1]))
-    if task.show_timeouts:  # a run may time out before the rows come that it would need
+    if task.show_timeouts:  # a run may time out before the rows that it needs to complete
         reachable = Reachable(symbols.of_row, symbols.allowed)
     else:
-        reachable = reachable_states(automaton, symbols.of_row, symbols.allowed, spans.start, spans.end, spans.is_open)
-    rules = rules_of(task, spans, reads_run=over_run is not None)
+        reachable = reachable_states(
+            task.automaton, symbols.of_row, symbols.allowed, spans.start, spans.end, spans.is_open
+        )
+    rules = rules_of(task, spans, reads_run=run_conditions is not None)
     starts = s.SpanStarts(spans.start.copy(), spans.stop, spans.number.copy(), np.full(len(spans.start), -1, np.int64))
-    outcome = run_search(
-        search_plain if over_run is None else over_run.search,
-        automaton,
-        rules,
-        s.SearchRows(
-            rows.key_at[:-1],
-            rows.key_at[1:],
-            spans.end,
-            spans.is_open,
-            spans.known_until,
-            reachable.set_of_row,
-            reachable.sets,
-            rows.time_us,
-            int(spans.start.min(initial=rows.key_at[-1])),
-        ),
-        starts,
-        () if over_run is None else over_run.conditions,
-        (0, 0) if over_run is None else over_run.register_counts,
+    search_rows = s.SearchRows(
+        rows.key_at[:-1],
+        rows.key_at[1:],
+        spans.end,
+        spans.is_open,
+        spans.known_until,
+        reachable.set_of_row,
+        reachable.sets,
+        rows.time_us,
+        int(spans.start.min(initial=rows.key_at[-1])),
     )
-    if outcome.failure:
-        raise failure_of(task, outcome.failure, outcome.failed_row)
-    stored = outcome.matches
+    stored = search_spans(task, rules, search_rows, starts, run_conditions)
     path = stored.path if rules.keep_path else None
     matches = _matches(rows, stored.start, stored.length, stored.number, path, task)
-    if spans.given is None:
-        return Searched(matches, starts.row, starts.number, stored.ahead)
+    if spans.reported_until is None:
+        return SearchResult(matches, starts.row, starts.number, stored.ahead)
     next_start = np.where(starts.open_from >= 0, starts.open_from, starts.row)
-    return Searched(matches, next_start, spans.number + _per_key(matches, rows.key_at), stored.ahead)
+    return SearchResult(matches, next_start, spans.number + _per_key(matches, rows.key_at), stored.ahead)
+
+
+def search_spans(
+    task: Task, rules: s.SearchRules, rows: s.SearchRows, starts: s.SpanStarts, run_conditions: RunConditions | None
+) -> s.MatchBuffers:
+    """Runs the search over all spans; `starts` is changed in place. Raises the error of a search that fails."""
+    run = RunConditions(search_plain) if run_conditions is None else run_conditions
+    outcome = run_search(run.search, task.automaton, rules, rows, starts, run.conditions, run.register_counts)
+    if outcome.failure:
+        raise failure_of(task, outcome.failure, outcome.failed_row)
+    return outcome.matches
 
 
 def _per_key(matches: Matches, key_at: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many matches each key has."""
-    return np.bincount(np.searchsorted(key_at, matches.start, side="right") - 1, minlength=len(key_at) - 1)
+    """The number of matches of each key."""
+    return np.bincount(keys_of(key_at, matches.start), minlength=len(key_at) - 1)
 
 
 def check_longest(task: Task, key_at: NDArray[np.int64]) -> None:
-    """Raises PARTITION_TOO_LARGE where a quantifier's huge bound, taken as none, could matter."""
+    """Raises PARTITION_TOO_LARGE where a quantifier's huge bound, which counts as none, could matter."""
     longest = task.nfa.longest_partition
     if longest is not None and np.diff(key_at).max(initial=0) >= longest:
         raise MatchError(
@@ -195,7 +201,7 @@ def check_longest(task: Task, key_at: NDArray[np.int64]) -> None:
 
 
 def rules_of(task: Task, spans: Spans, *, reads_run: bool) -> s.SearchRules:
-    """How the kernel has to search for the task."""
+    """The rules of the kernel for the task."""
     bounded = task.max_length is not None or task.within_us is not None
     memo = s.NO_MEMO
     if not reads_run and task.mode is not MatchMode.ALL:
@@ -213,7 +219,7 @@ def rules_of(task: Task, spans: Spans, *, reads_run: bool) -> s.SearchRules:
         memo=memo,
         keep_path=task.needs_path,
         timeouts=task.show_timeouts,
-        at_once=spans.given is not None,
+        at_once=spans.reported_until is not None,
         every_start=spans.every_start,
     )
 
@@ -226,56 +232,59 @@ def _matches(
     path: NDArray[np.int32] | None,
     task: Task,
 ) -> Matches:
+    """The matches of a search. Without numbers, they are numbered here; INCREMENTAL MATCHES always are."""
+    matches = matches_of(task, rows.key_at, start, length, np.zeros_like(start) if number is None else number, path)
     if task.mode is MatchMode.INCREMENTAL:
-        start, length, path, number = _by_last_row(start, length, path)
-        if rows.spans.given is not None:
-            start, length, path = _not_given(rows, start, length, path)
-    key = np.searchsorted(rows.key_at, start, side="right") - 1
-    if number is None:
-        first_of_key = np.searchsorted(key, key, side="left")
-        number = rows.spans.number[key] + np.arange(len(start), dtype=np.int64) - first_of_key + 1
-    label_of_state = np.array([task.variables.index(state.variable) for state in task.nfa.states], np.int32)
-    excluded_state = np.array([state.excluded for state in task.nfa.states], np.bool_)
-    if path is None:
-        path_at = np.zeros(len(start), np.int64)
-        label, excluded = np.empty(0, np.int32), np.empty(0, np.bool_)
-    else:
-        path_at = np.cumsum(length) - length
-        label, excluded = label_of_state[path], excluded_state[path]
-    return Matches(start, length, number, path_at, label, excluded, rows.key_at[key], rows.key_at[key + 1])
+        matches = chosen(matches, _by_last_row(rows, matches))
+    elif number is not None:
+        return matches
+    key = keys_of(rows.key_at, matches.start)
+    first_of_key = np.searchsorted(key, key, side="left")
+    return matches._replace(number=rows.spans.number[key] + np.arange(1, len(key) + 1) - first_of_key)
 
 
-def _by_last_row(
-    start: NDArray[np.int64], length: NDArray[np.int64], path: NDArray[np.int32] | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32] | None, None]:
-    """INCREMENTAL MATCHES in the order of their last rows, as a stream meets them; numbered anew by the caller."""
-    order = np.argsort(start + length, kind="stable")
-    if path is not None:
-        at = np.cumsum(length) - length
-        path = path[ranges(at[order], length[order])]
-    return start[order], length[order], path, None
+def _by_last_row(rows: SortedRows, matches: Matches) -> NDArray[np.int64]:
+    """The indexes of INCREMENTAL MATCHES by last row, as in a stream; without those that were reported before."""
+    end = matches.start + matches.length
+    order = np.argsort(end, kind="stable")
+    if rows.spans.reported_until is None:
+        return order
+    is_new = end > rows.spans.reported_until[keys_of(rows.key_at, matches.start)]
+    return order[is_new[order]]
 
 
-def _not_given(
-    rows: SortedRows, start: NDArray[np.int64], length: NDArray[np.int64], path: NDArray[np.int32] | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32] | None]:
-    """Without the matches that a stream has given before."""
-    assert rows.spans.given is not None
-    key = np.searchsorted(rows.key_at, start, side="right") - 1
-    new = start + length > rows.spans.given[key]
-    if path is not None:
-        path = path[np.repeat(new, length)]
-    return start[new], length[new], path
+def matches_of(
+    task: Task,
+    key_at: NDArray[np.int64],
+    start: NDArray[np.int64],
+    length: NDArray[np.int64],
+    number: NDArray[np.int64],
+    path: NDArray[np.int32] | None,
+) -> Matches:
+    """Matches whose states are in `path`, match after match; None where only the range of a match is needed."""
+    key = keys_of(key_at, start)
+    return Matches(
+        start=start,
+        length=length,
+        number=number,
+        path_at=np.zeros(len(start), np.int64) if path is None else np.cumsum(length) - length,
+        label=np.empty(0, np.int32) if path is None else task.automaton.label[path],
+        excluded=np.empty(0, np.bool_) if path is None else task.excluded[path],
+        key_first=key_at[key],
+        key_end=key_at[key + 1],
+    )
 
 
 __all__ = [
     "ALWAYS",
-    "OverRun",
-    "Searched",
+    "RunConditions",
+    "SearchResult",
     "SortedRows",
     "Task",
     "check_longest",
     "match_by_search",
     "match_by_shifts",
+    "matches_of",
     "rules_of",
+    "search_spans",
 ]

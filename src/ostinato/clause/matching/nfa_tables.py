@@ -1,4 +1,4 @@
-"""Nfa -> the arrays that kernels read. One array, one meaning."""
+"""Nfa -> the arrays that kernels read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ostinato.clause.automaton.nfa import ACCEPT, ACCEPT_AT_END, Nfa
 BITS = 64
 
 
-class Automaton(NamedTuple):
+class NfaTables(NamedTuple):
     """State t may go on to `choices[choice_at[t]:choice_at[t + 1]]`, in order of preference.
 
     Two more rows follow the states: the first choices of a match elsewhere, and on the first row of a partition.
@@ -27,19 +27,19 @@ class Automaton(NamedTuple):
     """The states (bits) after which a match may end at the end of the partition."""
 
 
-def automaton_tables(nfa: Nfa, variables: tuple[str, ...]) -> Automaton:
+def automaton_tables(nfa: Nfa, variables: tuple[str, ...]) -> NfaTables:
     number = {name: i for i, name in enumerate(variables)}
     lists = [state.choices for state in nfa.states] + [nfa.elsewhere, nfa.at_start]
     choice_at = np.zeros(len(lists) + 1, np.int64)
     np.cumsum([len(choices) for choices in lists], out=choice_at[1:])
-    choices = np.fromiter((choice for some in lists for choice in some), np.int32, count=int(choice_at[-1]))
+    choices = np.fromiter((choice for choices in lists for choice in choices), np.int32, count=int(choice_at[-1]))
     label = np.fromiter((number[state.variable] for state in nfa.states), np.int32, count=len(nfa.states))
     ends = [any(choice in (ACCEPT, ACCEPT_AT_END) for choice in state.choices) for state in nfa.states]
-    return Automaton(choice_at, choices, label, pack_bits(np.array([ends], np.bool_))[0])
+    return NfaTables(choice_at, choices, label, pack_bits(np.array([ends], np.bool_))[0])
 
 
 def words(count: int) -> int:
-    """How many 64-bit words hold that many bits (at least one)."""
+    """The number of 64-bit words that hold so many bits (at least one)."""
     return max(1, -(-count // BITS))
 
 

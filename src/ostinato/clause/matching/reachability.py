@@ -1,9 +1,9 @@
-"""The states that can still lead to a complete match, for every row: one pass from the last row to the first.
+"""A symbol per row -> the states that may consume the row and still lead to a complete match.
 
-What goes in: for each row a symbol (which row conditions hold), for each symbol the states that it allows. What comes
-out: for each row the number of a set of states; a state is in it when it may consume the row and the rest of the
-partition lets it complete. Conditions that depend on the run are taken as true, so the set may be too large, never too
-small. Without such conditions a search guided by it never has to turn back, which keeps it linear in rows.
+One pass goes from the last row to the first. A symbol stands for the row conditions that hold, and allows certain
+states. The result is the number of a set of states for each row. Conditions over the run count as true, so a set may be
+too large, never too small. Without such conditions, a search that enters only these states never has to turn back, and
+is linear in rows.
 
 The pass is the lazily built deterministic automaton of the reversed pattern: sets are numbered as they appear, and
 (set, symbol) -> set is looked up in a table that is filled on demand.
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.clause.automaton.nfa import ACCEPT
-from ostinato.clause.matching.nfa_tables import Automaton, words
+from ostinato.clause.matching.nfa_tables import NfaTables, words
 from ostinato.kernels.kernel_cache import inline_kernel, kernel
 from ostinato.kernels.stopping import check_stopped, stop_flag
 
@@ -26,7 +26,7 @@ AT_END = 0
 AT_OPEN_END = 1
 """The number of the set after the last row so far, where more rows may come."""
 NO_STATES = AT_OPEN_END
-"""No row is behind the last one, so this set holds no state; for rows that nothing may consume."""
+"""The set after the last row holds no state, so it also serves for rows that no state may consume."""
 
 DONE, SETS_FULL, STOPPED = 0, 1, 2
 _LARGEST_TABLE = 1 << 22
@@ -40,14 +40,14 @@ class Reachable(NamedTuple):
 
 
 def reachable_states(
-    automaton: Automaton,
+    automaton: NfaTables,
     symbol_of_row: NDArray[np.int32],
     allowed: NDArray[np.uint64],
     first: NDArray[np.int64],
     end: NDArray[np.int64],
     is_open: NDArray[np.uint8],
 ) -> Reachable:
-    """`allowed[symbol]` are the states (bits) whose row condition holds; of key k rows `first[k]:end[k]` are asked."""
+    """`allowed[symbol]` are the states (bits) whose row condition holds. Key k has the rows `first[k]:end[k]`."""
     states = len(automaton.label)
     symbols = len(allowed)
     capacity = 64
@@ -55,7 +55,7 @@ def reachable_states(
     leads[AT_END] = automaton.completing
     leads[AT_OPEN_END] = ~np.uint64(0)
     set_of_row = np.empty(len(symbol_of_row), np.int32)
-    progress = np.array([len(first), -1, 2], np.int64)  # keys left, row to do next in the last of them, sets
+    progress = np.array([len(first), -1, 2], np.int64)  # keys left, next row in the last of them, sets
     while True:
         status = _walk_back(
             automaton,
@@ -82,7 +82,7 @@ def reachable_states(
 def _empty_sets(
     capacity: int, symbols: int, width: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.int32], NDArray[np.int32]]:
-    # Many symbols: a full table would cost more than asking the buckets for each row.
+    # Many symbols: a full table would cost more than a look into the buckets for each row.
     rows = capacity if capacity * symbols <= _LARGEST_TABLE else 0
     return (
         np.zeros((capacity, width), np.uint64),

@@ -1,4 +1,4 @@
-"""Depth-first search for matches, guided by reachability: the kernel under every pattern that isn't a mere shift.
+"""Depth-first search for matches, guided by reachability: the kernel of all patterns that shifts can't match.
 
 For each start row, the search tries the choices of the automaton in order of preference. At depth d, it has consumed d
 rows. For each depth it keeps the state that consumed the row (`node`), the next choice to try (`cursor`) and the
@@ -59,9 +59,9 @@ from ostinato.kernels.constants import NO_TIME
 from ostinato.kernels.kernel_cache import borrowing_kernel, inline_kernel
 
 STEPS_PER_LOOK = 4096
-"""After so many steps the search looks whether it has to stop: less than a millisecond, with conditions a few."""
+"""The search checks the stop flag after so many steps: less than a millisecond, a few with conditions over the run."""
 
-# Without values here: `search_in_python` puts a pair of functions into the globals of the search.
+# Declared without values: `search_in_python` puts a pair of functions into the globals of the search.
 update: Callable[..., Any]
 check: Callable[..., Any]
 
@@ -95,7 +95,7 @@ def _search(automaton, rules, rows, starts, matches, work, conditions, progress,
             undecided = False
             found_length = -1
             partial_length = -1
-            # Rows to come can matter to this start, unless WITHIN has passed for it.
+            # Later rows can matter to this start, unless WITHIN has passed for it.
             waits = rows.is_open[span] != 0
             timed_out = (
                 rules.within != NO_BOUND
@@ -133,7 +133,7 @@ def _search(automaton, rules, rows, starts, matches, work, conditions, progress,
                         break
                     if depth == 0:
                         if rules.mode == RECORDS:
-                            break  # whatever comes now is never preferred to the empty match
+                            break  # no later choice is preferred to the empty match
                         continue  # the other modes have no empty matches
                     if rules.mode == MAXIMAL:
                         if depth <= found_length:
@@ -143,7 +143,7 @@ def _search(automaton, rules, rows, starts, matches, work, conditions, progress,
                     elif rules.mode == RECORDS:
                         if depth > most_rows:
                             continue
-                        most_rows = depth - 1  # whatever comes now is the preferred one before this one's last row only
+                        most_rows = depth - 1  # later choices are preferred only as of rows before this match's last
                     elif rules.mode != ALL and claimed[row - 1 - rows.base] > claims_after:
                         continue
                     status = _keep(
@@ -259,14 +259,14 @@ def _search(automaton, rules, rows, starts, matches, work, conditions, progress,
 
 @inline_kernel
 def _keep(matches, progress, work, rules, start, length, number):  # type: ignore[no-untyped-def]
-    """Stores the match that the search has reached."""
+    """Stores the current path as a match."""
     status = _note_path(matches, progress, work, rules, length)
     return _keep_noted(matches, progress, rules, start, length, number) if status == FINISHED else status
 
 
 @inline_kernel
 def _note_path(matches, progress, work, rules, length):  # type: ignore[no-untyped-def]
-    """Stores the path that the search has reached. The next path overwrites it, unless a match is stored with it."""
+    """Stores the current path. The next path overwrites it, unless a match is stored with it."""
     path = progress[PATH]
     if rules.keep_path:
         if path + length > len(matches.path):
@@ -307,7 +307,7 @@ def _give_back(matches, progress, work, rules, first, stamp, matches_before, pat
 
 @inline_kernel
 def _distance(automaton, rules, work, length):  # type: ignore[no-untyped-def]
-    """How many rows to step ahead after a match; 0 or -1 where SKIP TO has no row to go to."""
+    """The number of rows to step ahead after a match; 0 or -1 if SKIP TO has no row to go to."""
     if rules.skip == PAST_LAST_ROW:
         return length
     if rules.skip == TO_NEXT_ROW:
@@ -329,7 +329,7 @@ def no_update(label, row, depth, work, conditions):  # type: ignore[no-untyped-d
 
 @inline_kernel
 def no_check(state, label, row, depth, key_first, key_end, number, work, conditions):  # type: ignore[no-untyped-def]
-    """No condition reads the run: reachability has said everything."""
+    """No condition reads the run: reachability has checked everything."""
     return 1
 
 

@@ -19,18 +19,18 @@ CONDITION_FAILED = 100
 PREFERRED, ALL, INCREMENTAL, MAXIMAL, GROWING, RECORDS = 0, 1, 2, 3, 4, 5
 # Where the search goes on after a preferred match.
 PAST_LAST_ROW, TO_NEXT_ROW, TO_FIRST, TO_LAST = 0, 1, 2, 3
-# Whether a (state, row) that was tried needn't be tried again: never, within one start, or at all.
+# A (state, row) that was tried is remembered not at all, within one start, or for the whole span.
 NO_MEMO, MEMO_PER_START, MEMO_FOREVER = 0, 1, 2
 
 NO_BOUND = -1
 OPEN_START = -1
-"""The number of a record that is no match: rows to come may carry on runs of its start."""
+"""The number of a record that is no match: later rows may continue runs of its start."""
 PER_KEY = 100
-"""One span may try so many times the partial matches that one of its rows may."""
+"""A span may try this many times as many partial matches as one of its rows may."""
 LARGEST_PATH = 1 << 29
-"""How many rows of matches a task may hold: 2 GiB of states."""
+"""The rows of matches that a task may hold: 2 GiB of states."""
 
-# Places in `progress`.
+# Indexes of `progress`.
 SPAN, MATCHES, PATH, FAILURE, FAILED_ROW, STEPS, STAMP, SPAN_STEPS, SPAN_BEGAN = 0, 1, 2, 3, 4, 5, 6, 7, 8
 
 
@@ -48,19 +48,19 @@ class SearchRules(NamedTuple):
     memo: int
     keep_path: bool
     timeouts: bool
-    """Whether a start without a match gives the first run that was still open when WITHIN ended."""
+    """Whether a start without a match returns the first run that was still open when WITHIN ended."""
     at_once: bool
     """INCREMENTAL in an open key: return matches that have ended; go on at the first start with an open run."""
     every_start: bool
-    """Whether starts that a match skips are tried all the same."""
+    """Whether starts that a match skips are tried too."""
     notes_open: bool = False
-    """Whether a start with an open run leaves a record of its own, OPEN_START, behind those of its matches."""
+    """Whether a start with an open run adds a record OPEN_START behind those of its matches."""
 
 
 class SearchRows(NamedTuple):
-    """The sorted rows, and spans of them, each searched by itself: spans may overlap.
+    """The sorted rows, and spans of them. Each span is searched by itself; spans may overlap.
 
-    Of span k rows `first[k]:last_end[k]` can be read, those before `end[k]` be consumed.
+    Span k can read rows `first[k]:last_end[k]`, and consume those before `end[k]`.
     """
 
     first: NDArray[np.int64]
@@ -78,28 +78,28 @@ class SearchRows(NamedTuple):
 
 
 class SpanStarts(NamedTuple):
-    """Per span: the row to try next as a start, the row where to stop, how many matches were numbered before."""
+    """Per span: the next start row to try, the row to stop at, the number of matches before."""
 
     row: NDArray[np.int64]
     stop: NDArray[np.int64]
     number: NDArray[np.int64]
     open_from: NDArray[np.int64]
-    """With `at_once`: the first start whose runs rows to come may carry on, or -1."""
+    """With `at_once`: the first start whose runs later rows may continue, or -1."""
 
 
 class MatchBuffers(NamedTuple):
-    """Room for matches: `path` holds, match after match, the state that consumed each row."""
+    """Buffers for matches: `path` holds, match after match, the state that consumed each row."""
 
     start: NDArray[np.int64]
     length: NDArray[np.int64]
     number: NDArray[np.int64]
     ahead: NDArray[np.int64]
-    """How far from its start the search went on after the match."""
+    """The distance from its start to the row where the search went on after the match."""
     path: NDArray[np.int32]
 
 
 class SearchBuffers(NamedTuple):
-    """Room for the search itself; `registers` and the accumulators have a row per depth."""
+    """Buffers for the search itself; `registers` and the accumulators have a row per depth."""
 
     node: NDArray[np.int32]
     cursor: NDArray[np.int64]
@@ -108,7 +108,7 @@ class SearchBuffers(NamedTuple):
     real: NDArray[np.float64]
     memo: NDArray[np.int64]
     claimed: NDArray[np.int64]
-    """INCREMENTAL, GROWING: for each row from `base` on the stamp of the last start with a match that ends there."""
+    """INCREMENTAL, GROWING: for each row from `base` on, the stamp of the last start with a match that ends there."""
     stack: NDArray[np.float64]
     stack_whole: NDArray[np.int64]
     stack_null: NDArray[np.bool_]

@@ -1,4 +1,4 @@
-"""Runs the search kernel to its end: makes room whenever the kernel asks for it, and resumes."""
+"""Runs the search kernel to its end: enlarges a buffer whenever it is full, and resumes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.clause.matching import search_arrays as s
-from ostinato.clause.matching.nfa_tables import Automaton
+from ostinato.clause.matching.nfa_tables import NfaTables
 from ostinato.kernels.stopping import check_stopped, stop_flag
 
 
@@ -24,16 +24,16 @@ class SearchOutcome(NamedTuple):
 
 def run_search(
     search: Callable[..., int],
-    automaton: Automaton,
+    automaton: NfaTables,
     rules: s.SearchRules,
     rows: s.SearchRows,
     starts: s.SpanStarts,
     conditions: Any,
     register_counts: tuple[int, int],
 ) -> SearchOutcome:
-    """Runs the kernel to the end, making room whenever it asks for it. `starts` is changed in place."""
+    """Runs the kernel to its end. `starts` is changed in place."""
     states, row_count = len(automaton.label), int(rows.end.max(initial=rows.base)) - rows.base
-    depth = 1024  # large enough that threads don't write to one line of the cache
+    depth = 1024  # large enough that two threads don't write to one cache line
     matches = s.MatchBuffers(
         start=np.empty(1024, np.int64),
         length=np.empty(1024, np.int64),
@@ -91,6 +91,6 @@ def _double(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _cut(matches: s.MatchBuffers, progress: NDArray[np.int64]) -> s.MatchBuffers:
-    """The buffers without the room that is left in them."""
+    """The buffers without their unused ends."""
     count, path = int(progress[s.MATCHES]), int(progress[s.PATH])
     return s.MatchBuffers._make([*(array[:count] for array in matches[:-1]), matches.path[:path]])

@@ -1,4 +1,4 @@
-"""Why the search kernel failed -> the error that a user sees."""
+"""Failure code of the search kernel -> the error that a user sees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Patterns of fixed length: a match starts wherever all masks hold, each shifted by its place. No automaton runs."""
+"""Masks of a pattern of fixed length -> the rows where its matches start: where all masks hold, each shifted by its
+offset in the pattern. No automaton runs."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.clause.matching.spans import Spans
+from ostinato.clause.matching.spans import Spans, keys_of
 from ostinato.kernels.kernel_cache import kernel
 
 
@@ -31,7 +32,7 @@ def starting_rows(
         holds = shifted.copy() if holds is None else np.logical_and(holds, shifted, out=holds)
     starts = np.arange(count, dtype=np.int64) if holds is None else np.flatnonzero(holds)
     if len(key_at) > 2 or spans.start[0] > 0 or min(spans.stop[0], spans.end[0]) < rows:
-        key = np.searchsorted(key_at, starts, side="right") - 1
+        key = keys_of(key_at, starts)
         inside = (starts >= spans.start[key]) & (starts < spans.stop[key]) & (starts + length <= spans.end[key])
         starts = starts[inside]
     if within >= 0:
@@ -40,7 +41,7 @@ def starting_rows(
 
 
 def after_last(starts: NDArray[np.int64], length: int, ahead: int, spans: Spans) -> NDArray[np.int64]:
-    """For each key the start from which rows to come decide; `starts` are the matches, `ahead` apart at least."""
+    """For each key the first start that later rows decide. `starts` are the matches, at least `ahead` rows apart."""
     in_reach = np.clip(spans.end - length + 1, spans.start, spans.stop)
     undecided = np.where(spans.is_open, in_reach, spans.stop)
     if not len(starts):
@@ -52,7 +53,7 @@ def after_last(starts: NDArray[np.int64], length: int, ahead: int, spans: Spans)
 
 @kernel
 def without_overlap(starts, ahead):  # type: ignore[no-untyped-def]
-    """The indexes of the starts that remain if the search goes on `ahead` rows after each match."""
+    """Whether each start remains if the search goes on `ahead` rows after each match."""
     remains = np.zeros(len(starts), np.bool_)
     next_free = np.int64(-1)
     for i in range(len(starts)):

@@ -1,4 +1,4 @@
-"""The rows of each key that a search may use: all of them, or those that a slice or a stream has at hand."""
+"""The rows of each key that a search may use: all of them, or those that a slice or a stream has."""
 
 from __future__ import annotations
 
@@ -11,31 +11,36 @@ from ostinato.kernels.constants import NO_TIME
 
 
 class Spans(NamedTuple):
-    """Per key. Rows before `start` and from `end` on can be read (PREV, NEXT), but are in no match that is found here.
+    """One entry per key. Rows before `start` and from `end` on can be read (PREV, NEXT), but no match here has them.
 
-    A key whose rows before `start` are not all at hand must have at least one of them: the first row at hand counts as
-    the first of the partition.
+    If some rows of a key before `start` aren't here, at least one must be: the first row here counts as the first of
+    the partition.
     """
 
     start: NDArray[np.int64]
     """The first row that is tried as the start of a match."""
     stop: NDArray[np.int64]
-    """The row before which starts are tried."""
+    """Starts before this row are tried."""
     end: NDArray[np.int64]
-    """The row before which rows are consumed."""
+    """Rows before this one are consumed."""
     is_open: NDArray[np.uint8]
-    """Whether rows of the key may follow that are not at hand."""
+    """Whether rows of the key may follow that aren't here."""
     number: NDArray[np.int64]
-    """How many matches of the key were numbered before."""
+    """The number of the key's last match before."""
     known_until: int = NO_TIME
     """Rows that follow in an open key are later than this."""
-    given: NDArray[np.int64] | None = None
-    """INCREMENTAL MATCHES as a stream meets them: those that end before this row were given already."""
+    reported_until: NDArray[np.int64] | None = None
+    """INCREMENTAL MATCHES of a stream: those that end before this row have been reported."""
     every_start: bool = False
-    """Whether starts that a match skips are tried all the same."""
+    """Whether starts that a match skips are tried too."""
+
+
+def keys_of(key_at: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The key of each row, where key k has the rows `key_at[k]:key_at[k + 1]`."""
+    return np.searchsorted(key_at, rows, side="right") - 1
 
 
 def whole_keys(key_at: NDArray[np.int64]) -> Spans:
-    """All rows of key k, `key_at[k]:key_at[k + 1]`, are at hand."""
+    """Spans over all rows, those of key k at `key_at[k]:key_at[k + 1]`."""
     keys = len(key_at) - 1
     return Spans(key_at[:-1], key_at[1:], key_at[1:], np.zeros(keys, np.uint8), np.zeros(keys, np.int64))

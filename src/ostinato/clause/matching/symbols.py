@@ -17,21 +17,21 @@ ALWAYS = -1
 _DENSE_BITS = 16
 
 
-class Symbols(NamedTuple):
+class RowSymbols(NamedTuple):
     """`of_row[r]` is the symbol of row r; `allowed[s]` the states (bits) whose row condition holds under symbol s."""
 
     of_row: NDArray[np.int32]
     allowed: NDArray[np.uint64]
 
 
-def symbols_of(masks: Sequence[Mask], condition_of_state: Sequence[int], rows: int) -> Symbols:
-    """`condition_of_state[t]` names the mask that state t needs, or ALWAYS."""
+def symbols_of(masks: Sequence[Mask], condition_of_state: Sequence[int], rows: int) -> RowSymbols:
+    """`condition_of_state[t]` is the index of the mask that state t needs, or ALWAYS."""
     of_row, holds = _number(masks, rows)
     flags = np.ones((len(holds), len(condition_of_state)), np.bool_)
     for state, condition in enumerate(condition_of_state):
         if condition != ALWAYS:
             flags[:, state] = holds[:, condition]
-    return Symbols(of_row, pack_bits(flags))
+    return RowSymbols(of_row, pack_bits(flags))
 
 
 def _number(masks: Sequence[Mask], rows: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
@@ -39,19 +39,19 @@ def _number(masks: Sequence[Mask], rows: int) -> tuple[NDArray[np.int32], NDArra
     symbol = np.zeros(rows, np.int32)
     holds = np.zeros((1, 0), np.bool_)
     for start in range(0, len(masks), 8):
-        some = masks[start : start + 8]
-        bits = np.zeros(rows, np.uint8)  # eight masks at a time: work on bytes as long as possible
-        for i, mask in enumerate(some):
+        eight = masks[start : start + 8]  # numpy is fastest on bytes
+        bits = np.zeros(rows, np.uint8)
+        for i, mask in enumerate(eight):
             bits |= mask.view(np.uint8) << np.uint8(i)
-        mixed = bits if len(holds) == 1 else (symbol << len(some)) | bits
-        symbol, pairs = _renumber(mixed, len(holds) << len(some))
-        new = (pairs[:, None] >> np.arange(len(some))) & 1
-        holds = np.concatenate([holds[pairs >> len(some)], new.astype(np.bool_)], axis=1)
+        mixed = bits if len(holds) == 1 else (symbol << len(eight)) | bits
+        symbol, pairs = _renumber(mixed, len(holds) << len(eight))
+        new = (pairs[:, None] >> np.arange(len(eight))) & 1
+        holds = np.concatenate([holds[pairs >> len(eight)], new.astype(np.bool_)], axis=1)
     return symbol, holds
 
 
 def _renumber(mixed: NDArray[Any], bound: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Dense numbers for the values that occur, and those values."""
+    """Consecutive numbers for the values that occur, and those values."""
     if bound <= 1 << _DENSE_BITS:
         present = np.zeros(bound, np.bool_)
         present[mixed] = True

@@ -1,6 +1,6 @@
-"""MatchPlans over one input -> the same plans with one list of columns to ship and one of conditions over one row.
+"""MatchPlans over one input -> the same plans, one list of columns to ship, and one list of row conditions.
 
-What several clauses ask of a row is evaluated and shipped once.
+An expression that several clauses share is evaluated and shipped once.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ostinato.clause.plan.match_plan import MAX_PUSHED, Input, MatchPlan
+from ostinato.clause.plan.match_plan import MAX_PUSHED, MatchPlan, PlanInput
 from ostinato.errors import QueryError
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.rows.column_names import PREFIX
@@ -16,25 +16,25 @@ from ostinato.rows.column_names import PREFIX
 
 @dataclass(frozen=True, slots=True)
 class SharedInputs:
-    """`plans` call their inputs by the names that they have here."""
+    """`plans` use the names of `inputs`."""
 
     plans: tuple[MatchPlan, ...]
-    inputs: tuple[Input, ...]
+    inputs: tuple[PlanInput, ...]
     row_conditions: tuple[Expr, ...]
 
-    def places(self, plan: int) -> tuple[int, ...]:
-        """For each row condition of a plan its place in `row_conditions`."""
+    def condition_indexes(self, plan: int) -> tuple[int, ...]:
+        """For each row condition of a plan its index in `row_conditions`."""
         return tuple(self.row_conditions.index(condition) for condition in self.plans[plan].row_conditions)
 
 
 def share_inputs(plans: Sequence[MatchPlan]) -> SharedInputs:
-    """Puts the inputs of all clauses together. Raises TOO_MANY_CONDITIONS."""
-    inputs: dict[Expr, Input] = {}
+    """Merges the inputs of all clauses. Raises TOO_MANY_CONDITIONS."""
+    inputs: dict[Expr, PlanInput] = {}
     for plan in plans:
         for item in plan.inputs:
             if item.expr not in inputs:
                 name = item.name if isinstance(item.expr, Column) else f"{PREFIX}d{len(inputs)}"
-                inputs[item.expr] = Input(name, item.expr)
+                inputs[item.expr] = PlanInput(name, item.expr)
     conditions = tuple(dict.fromkeys(condition for plan in plans for condition in plan.row_conditions))
     pushed = len(conditions) + sum(item.is_computed for item in inputs.values())
     if pushed > MAX_PUSHED:

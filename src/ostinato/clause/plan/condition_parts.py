@@ -1,9 +1,9 @@
-"""DEFINE conditions -> three parts each: over the row alone, over the row and its neighbours, over the run.
+"""DEFINE condition -> three conditions: over the row alone, over the row and its neighbours, over the run.
 
-The condition holds when all parts do. The row's part is evaluated before matching (by Spark, where there is one); the
-neighbours' part is evaluated over shifted columns, all rows at once; only the run's part is left to the kernel. In the
-second and third, the largest expressions that speak of one row are drawn together under one navigation ("lifted"), so
-that they too are evaluated beforehand.
+The condition holds when all three do. The row condition is evaluated before matching, by Spark if there is one. The
+neighbour condition is evaluated over shifted columns, for all rows at once. Only the run condition is left to the
+kernel. In the second and third, the largest expressions over a single row are put under one navigation ("lifted"), so
+that they too are evaluated before matching.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from ostinato.expressions.syntax import (
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition in parts; None stands for TRUE. `row` is over columns, the others over navigations."""
+    """The three conditions; None stands for TRUE. `row` is over columns, the others over navigations."""
 
     row: Expr | None = None
     neighbours: Expr | None = None
@@ -56,43 +56,53 @@ class Condition:
 
 
 def split_condition(condition: Expr, variable: str) -> Condition:
-    """The parts of the condition of one variable.
+    """Splits the condition of one variable.
 
-    Parts are evaluated apart, for all rows. What may fail is kept in one part with the conjuncts that stand before it,
-    since they may be there to guard it: `x <> 0 AND 10 / x > PREV(x)`.
+    The three conditions are evaluated apart, for all rows. A conjunct that may fail stays together with the conjuncts
+    before it, because they may guard it: `x <> 0 AND 10 / x > PREV(x)`.
     """
-    row: list[Expr] = []
-    neighbours: list[Expr] = []
-    run: list[Expr] = []
-    parts = (row, neighbours, run)
-    so_far = 0
+    conjuncts_by_scope: tuple[list[Expr], list[Expr], list[Expr]] = ([], [], [])
+    widest = _ROW
     before: list[tuple[int, Expr]] = []
     for conjunct in _conjuncts(spread(settle(condition, variable))):
-        reads = list(references(conjunct))
-        part = 0 if all(is_here(node) for node in reads) else 1 if all(is_fixed(node) for node in reads) else 2
+        scope = _scope(conjunct)
         if may_fail(conjunct):
-            part = max(part, so_far)
-            parts[part].extend(lift(guard, guarded=True) for other, guard in before if other < part)
-        so_far = max(so_far, part)
-        parts[part].append(operands_only(conjunct) if part == 0 else lift(conjunct, guarded=bool(before)))
-        before.append((part, conjunct))
-    return Condition(_conjunction(row), _conjunction(neighbours), _conjunction(run))
+            scope = max(scope, widest)
+            conjuncts_by_scope[scope].extend(lift(guard, guarded=True) for other, guard in before if other < scope)
+        widest = max(widest, scope)
+        conjuncts_by_scope[scope].append(
+            operands_only(conjunct) if scope == _ROW else lift(conjunct, guarded=bool(before))
+        )
+        before.append((scope, conjunct))
+    return Condition(*map(_conjunction, conjuncts_by_scope))
+
+
+_ROW, _NEIGHBOURS, _RUN = 0, 1, 2
+
+
+def _scope(conjunct: Expr) -> int:
+    """The rows that the conjunct reads: its own, neighbours too, or any of the run."""
+    nodes = list(references(conjunct))
+    if all(is_here(node) for node in nodes):
+        return _ROW
+    return _NEIGHBOURS if all(is_fixed(node) for node in nodes) else _RUN
 
 
 def _conjuncts(expr: Expr) -> list[Expr]:
     if isinstance(expr, Operator) and expr.op == "and":
-        return [part for arg in expr.args for part in _conjuncts(arg)]
+        return [conjunct for arg in expr.args for conjunct in _conjuncts(arg)]
     return [expr]
 
 
-def _conjunction(parts: list[Expr]) -> Expr | None:
-    if not parts:
+def _conjunction(conjuncts: list[Expr]) -> Expr | None:
+    if not conjuncts:
         return None
-    return parts[0] if len(parts) == 1 else Operator("and", tuple(parts))
+    return conjuncts[0] if len(conjuncts) == 1 else Operator("and", tuple(conjuncts))
 
 
 def settle(expr: Expr, variable: str) -> Expr:
-    """Navigations that lead to the row being tried, or from it, are written so; its CLASSIFIER() is a constant."""
+    """Rewrites navigations to the tried row, or by a distance from it, without their variable. The CLASSIFIER() of the
+    tried row becomes a constant."""
     if isinstance(expr, Navigation):
         here = expr.anchor is Anchor.LAST and expr.skip == 0 and (expr.rows is None or variable in expr.rows)
         if not here:
@@ -104,7 +114,7 @@ def settle(expr: Expr, variable: str) -> Expr:
             return settled
         label: Expr = string_literal(variable) if expr.shift == 0 else NULL  # no later row has a label yet
         return at_row(with_label(expr.operand, label), settled)
-    return rebuild(expr, lambda part: settle(part, variable))
+    return rebuild(expr, lambda child: settle(child, variable))
 
 
 # --- lifting ---
@@ -118,14 +128,14 @@ _STRICT_FUNCTIONS = frozenset(
     startswith endswith contains substr substring tan tanh to_date to_timestamp trim trunc ucase unix_timestamp upper
     weekday weekofyear year""".split()
 )
-"""Functions that give NULL whenever an argument is NULL."""
+"""Functions that are NULL whenever an argument is NULL."""
 
 
 def lift(expr: Expr, *, guarded: bool = False) -> Expr:
-    """Draws the largest sub-expressions that speak of one row together under one navigation.
+    """Puts the largest sub-expressions over a single row under one navigation each.
 
-    What is drawn together is evaluated for every row. So where another operand may guard an expression that can fail
-    (`guarded`), that expression stays where it is.
+    A lifted expression is evaluated for every row. So an expression that may fail isn't lifted where another operand
+    may guard it (`guarded`).
     """
     if isinstance(expr, Navigation | Aggregate | Literal | Lambda):
         return expr
@@ -142,25 +152,25 @@ def lift(expr: Expr, *, guarded: bool = False) -> Expr:
         if is_here(first) or _is_strict(expr):
             return at_row(operand, first)
         if not _kernel_knows(expr):
-            # The row may be missing, where the expression needn't be NULL: say what it is there.
+            # If the row is missing, the expression needn't be NULL: evaluate it without columns.
             without = Navigation(_without_columns(operand), None, Anchor.LAST)
             return Case(None, ((row_exists(first), at_row(operand, first)),), without)
-    return _lift_parts(expr, guarded)
+    return _lift_children(expr, guarded)
 
 
-def _lift_parts(expr: Expr, guarded: bool) -> Expr:
-    """Each part by itself; all but the first of a connective are guarded by those before."""
+def _lift_children(expr: Expr, guarded: bool) -> Expr:
+    """Lifts each child by itself. In a connective, the children before a child guard it."""
     connective = (
         isinstance(expr, Case)
         or (isinstance(expr, Operator) and expr.op in ("and", "or"))
         or (isinstance(expr, Call) and expr.name in KERNEL_CONNECTIVES)
     )
-    parts_seen = 0
+    position = 0
 
-    def lifted(part: Expr) -> Expr:
-        nonlocal parts_seen
-        parts_seen += 1
-        return lift(part, guarded=guarded or (connective and parts_seen > 1))
+    def lifted(child: Expr) -> Expr:
+        nonlocal position
+        position += 1
+        return lift(child, guarded=guarded or (connective and position > 1))
 
     return rebuild(expr, lifted)
 
@@ -173,9 +183,9 @@ _FAILING_FUNCTIONS = frozenset(
 
 
 def may_fail(expr: Expr) -> bool:
-    """Whether the expression may raise an error for some row: division, casts, places in arrays.
+    """Whether the expression may raise an error for some row: division, casts, indexes of arrays.
 
-    Arithmetic that overflows is left out: nobody guards against it, and lifting it is worth much.
+    Overflow doesn't count: queries don't guard against it, and lifting arithmetic saves much time.
     """
     return any(
         (isinstance(node, Operator) and node.op in _FAILING_OPERATORS)
@@ -187,7 +197,7 @@ def may_fail(expr: Expr) -> bool:
 
 
 def _is_foldable(expr: Expr) -> bool:
-    """Constants made of literals and simple operators stay; anything else without rows is asked of Spark."""
+    """Whether a constant is made of literals and simple operators. Spark evaluates all others."""
     return all(isinstance(node, Literal | Operator | Cast) for node in walk(expr))
 
 
@@ -208,7 +218,7 @@ def _is_strict(expr: Expr) -> bool:
 
 
 def _kernel_knows(expr: Expr) -> bool:
-    """Connectives that needn't be lifted as a whole, because lifting their parts is enough."""
+    """Connectives that the kernel knows, so that lifting their children is enough."""
     return isinstance(expr, Operator | Case) or (isinstance(expr, Call) and expr.name in KERNEL_CONNECTIVES)
 
 

@@ -1,7 +1,8 @@
-"""Patterns of fixed length: every row of the match lies at a known distance, so the run is known beforehand.
+"""Pattern -> its variables, if every match has the same; condition over the run -> condition over neighbours.
 
-`PATTERN (A B C)` with `C AS price < A.price`: when C is tried, A is two rows back. Conditions over the run become
-conditions over neighbours, one per place in the pattern, and no automaton has to run.
+In a pattern of fixed length, every row of the match lies at a known distance. `PATTERN (A B C)` with `C AS price <
+A.price`: when C is tried, A is two rows back. Conditions over the run become conditions over neighbours, one for each
+offset in the pattern, and no automaton runs.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def fixed_sequence(pattern: Pattern) -> tuple[str, ...] | None:
             inner = fixed_sequence(body)
             return None if inner is None or len(inner) * at_least > LONGEST else inner * at_least
         case Concat(parts):
-            sequences = [fixed_sequence(part) for part in parts]
+            sequences = [fixed_sequence(element) for element in parts]
             if any(sequence is None for sequence in sequences):
                 return None
             joined = tuple(name for sequence in sequences if sequence is not None for name in sequence)
@@ -34,19 +35,19 @@ def fixed_sequence(pattern: Pattern) -> tuple[str, ...] | None:
             return None
 
 
-def at_place(condition: Expr, sequence: tuple[str, ...], place: int) -> Expr:
-    """The condition of the variable at a place, with navigations over the run written as fixed distances."""
+def at_offset(condition: Expr, sequence: tuple[str, ...], offset: int) -> Expr:
+    """The condition of the variable `sequence[offset]`, with navigations over the run as fixed distances."""
 
     def resolve(expr: Expr) -> Expr:
         if not isinstance(expr, Navigation):
             return rebuild(expr, resolve)
-        candidates = [i for i in range(place + 1) if expr.rows is None or sequence[i] in expr.rows]
+        candidates = [i for i in range(offset + 1) if expr.rows is None or sequence[i] in expr.rows]
         if expr.skip >= len(candidates):
             return Navigation(null_like(with_label(expr.operand, string_literal(""))), None, Anchor.LAST)
         target = candidates[expr.skip] if expr.anchor is Anchor.FIRST else candidates[-1 - expr.skip]
         reached = target + expr.shift
         # A label is known for the rows matched so far, and NULL elsewhere.
-        label = string_literal(sequence[reached]) if 0 <= reached <= place else NULL
-        return Navigation(with_label(expr.operand, label), None, Anchor.LAST, shift=reached - place, span=expr.span)
+        label = string_literal(sequence[reached]) if 0 <= reached <= offset else NULL
+        return Navigation(with_label(expr.operand, label), None, Anchor.LAST, shift=reached - offset, span=expr.span)
 
     return resolve(condition)

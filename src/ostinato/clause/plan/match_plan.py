@@ -8,7 +8,7 @@ from ostinato.clause.automaton.distinct_labels import one_state_per_label
 from ostinato.clause.automaton.nfa import Nfa, build_nfa
 from ostinato.clause.automaton.pattern_rewrites import Rewrite, rewrite
 from ostinato.clause.plan.condition_parts import Condition, split_condition
-from ostinato.clause.plan.fixed_length import at_place, fixed_sequence
+from ostinato.clause.plan.fixed_length import at_offset, fixed_sequence
 from ostinato.clause.plan.navigations import depends_on_match, references, spread
 from ostinato.clause.query.bound_clause import BoundClause
 from ostinato.clause.query.clause import MatchMode
@@ -31,13 +31,13 @@ from ostinato.expressions.syntax import (
 from ostinato.rows.column_names import PREFIX
 
 MAX_PUSHED = 1_000
-"""Conditions and expressions over one row that are evaluated before matching: more make Spark very slow."""
+"""The most conditions and expressions over a single row; with more, Spark becomes very slow."""
 NONE = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
-    """A column that matching or the measures need: of the input itself, or computed from one row beforehand."""
+class PlanInput:
+    """A column that matching or the measures need: from the input, or computed from a single row before matching."""
 
     name: str
     expr: Expr
@@ -49,7 +49,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class StateCondition:
-    """Places in the plan's lists of conditions; NONE where the state has no such part."""
+    """Indexes into the plan's lists of conditions; NONE where the state has no such condition."""
 
     row: int = NONE
     neighbours: int = NONE
@@ -58,7 +58,7 @@ class StateCondition:
 
 @dataclass(frozen=True, slots=True)
 class MatchPlan:
-    """A query taken apart. Knows no types; see `TypedPlan`."""
+    """A query split into the steps of its execution. Knows no types; see `TypedPlan`."""
 
     bound: BoundClause
     pattern: Pattern
@@ -70,13 +70,13 @@ class MatchPlan:
     neighbour_conditions: tuple[Expr, ...]
     run_conditions: tuple[Expr, ...]
     state_conditions: tuple[StateCondition, ...]
-    inputs: tuple[Input, ...]
+    inputs: tuple[PlanInput, ...]
     slots: tuple[Expr, ...]
     """The values that matching returns for each output row: navigations, aggregates, match numbers."""
     outer: tuple[Expr, ...]
-    """The measures over `slot_name(i)` columns."""
+    """The measures as expressions over `slot_name(i)` columns."""
     shown: tuple[str, ...]
-    """The input columns that stand in the output."""
+    """The input columns that the output shows."""
     declined: dict[str, str] = field(default_factory=dict)
     """Engines that can't run this query, and why."""
 
@@ -89,7 +89,7 @@ class MatchPlan:
 
     @property
     def needs_path(self) -> bool:
-        """Whether the labels of the rows of a match are needed once it is found."""
+        """Whether the output needs the labels of a match's rows."""
         if self.bound.shows_all_rows:
             return True
         return any(
@@ -104,7 +104,7 @@ def slot_name(i: int) -> str:
 
 
 def make_plan(bound: BoundClause) -> MatchPlan:
-    """Takes the clause apart."""
+    """Plans a clause. Raises RESERVED_NAME, PATTERN_TOO_LARGE, TOO_MANY_CONDITIONS."""
     for name in bound.columns:
         if name.lower().startswith(PREFIX):
             raise QueryError("RESERVED_NAME", f"column names that start with {PREFIX} are ours: '{name}'")
@@ -118,13 +118,13 @@ def make_plan(bound: BoundClause) -> MatchPlan:
     inputs = _Inputs()
     for condition in (*lists.neighbours, *lists.run):
         inputs.of_condition(condition, bound.variables)
-    slots = Slots(inputs)
+    slots = SlotColumns(inputs)
     outer = tuple(slots.replace(measure.expression) for measure in bound.measures)
     shown = (*bound.partition_by, *bound.shown_order, *bound.shown_rest)
     for name in shown:
         if name not in bound.partition_by:
             inputs.add(Column(name))
-    pushed = len(lists.row) + sum(item.is_computed for item in inputs.found.values())
+    pushed = len(lists.row) + sum(item.is_computed for item in inputs.by_expression.values())
     if pushed > MAX_PUSHED:
         raise QueryError(
             "TOO_MANY_CONDITIONS",
@@ -140,8 +140,8 @@ def make_plan(bound: BoundClause) -> MatchPlan:
         neighbour_conditions=tuple(lists.neighbours),
         run_conditions=tuple(lists.run),
         state_conditions=state_conditions,
-        inputs=tuple(inputs.found.values()),
-        slots=tuple(slots.found),
+        inputs=tuple(inputs.by_expression.values()),
+        slots=tuple(slots.slots),
         outer=outer,
         shown=shown,
         declined=declined,
@@ -151,7 +151,7 @@ def make_plan(bound: BoundClause) -> MatchPlan:
 def _state_conditions(
     bound: BoundClause, pattern: Pattern, nfa: Nfa
 ) -> tuple[tuple[str, ...] | None, list[Condition], dict[str, str]]:
-    """The condition of every state; with the fixed sequence of variables where that makes an automaton needless."""
+    """The sequence of variables if shifts can run the query, the condition of every state, and why shifts can't."""
     declined: dict[str, str] = {}
     sequence = fixed_sequence(pattern)
     if sequence is None:
@@ -160,10 +160,10 @@ def _state_conditions(
         declined["shifts"] = "partial matches that timed out are shown"
     else:
         placed = [
-            split_condition(at_place(bound.conditions[name], sequence, place), name)
+            split_condition(at_offset(bound.conditions[name], sequence, offset), name)
             if name in bound.conditions
             else Condition()
-            for place, name in enumerate(sequence)
+            for offset, name in enumerate(sequence)
         ]
         if all(condition.run is None for condition in placed):
             return sequence, placed, declined
@@ -173,7 +173,7 @@ def _state_conditions(
 
 
 class _Lists:
-    """Conditions of all states, each kept once."""
+    """The conditions of all states, each once."""
 
     def __init__(self) -> None:
         self.row: dict[Expr, int] = {}
@@ -182,26 +182,26 @@ class _Lists:
 
     def add(self, condition: Condition) -> StateCondition:
         return StateCondition(
-            self._place(self.row, condition.row),
-            self._place(self.neighbours, condition.neighbours),
-            self._place(self.run, condition.run),
+            self._index(self.row, condition.row),
+            self._index(self.neighbours, condition.neighbours),
+            self._index(self.run, condition.run),
         )
 
     @staticmethod
-    def _place(numbers: dict[Expr, int], part: Expr | None) -> int:
-        return NONE if part is None else numbers.setdefault(part, len(numbers))
+    def _index(indexes: dict[Expr, int], condition: Expr | None) -> int:
+        return NONE if condition is None else indexes.setdefault(condition, len(indexes))
 
 
 class _Inputs:
     """The columns to ship, each once, in the order in which they were first needed."""
 
     def __init__(self) -> None:
-        self.found: dict[Expr, Input] = {}
+        self.by_expression: dict[Expr, PlanInput] = {}
 
     def add(self, expr: Expr) -> None:
-        if expr not in self.found:
-            name = expr.name if isinstance(expr, Column) else f"{PREFIX}d{len(self.found)}"
-            self.found[expr] = Input(name, expr)
+        if expr not in self.by_expression:
+            name = expr.name if isinstance(expr, Column) else f"{PREFIX}d{len(self.by_expression)}"
+            self.by_expression[expr] = PlanInput(name, expr)
 
     def of_condition(self, condition: Expr, variables: tuple[str, ...]) -> None:
         for reference in references(condition):
@@ -215,28 +215,28 @@ class _Inputs:
                             self.of_operand(labelled)
 
     def of_operand(self, operand: Expr) -> None:
-        """The operand as a whole, or, where it speaks of the match, the parts that don't."""
+        """Ships the operand itself, or, if it depends on the match, those of its children that don't."""
         if not depends_on_match(operand):
             if not isinstance(operand, Literal):
                 self.add(operand)
         elif not isinstance(operand, RowClassifier | MatchNumber):
-            for part in children(operand):
-                self.of_operand(part)
+            for child in children(operand):
+                self.of_operand(child)
 
 
 def labelled_arguments(arg: Expr, variables: tuple[str, ...]) -> list[Expr]:
-    """The argument of an aggregate in DEFINE, for each variable with its CLASSIFIER() filled in."""
+    """The argument of an aggregate in DEFINE: once for each variable, with its name for CLASSIFIER()."""
     if not any(isinstance(node, RowClassifier) for node in walk(arg)):
         return [arg]
     return [with_label(arg, string_literal(name)) for name in variables]
 
 
-class Slots:
+class SlotColumns:
     """Replaces navigations, aggregates and match numbers by columns that matching fills."""
 
     def __init__(self, inputs: _Inputs | None = None) -> None:
         self.inputs = inputs
-        self.found: list[Expr] = []
+        self.slots: list[Expr] = []
 
     def replace(self, expr: Expr) -> Expr:
         return self._replaced(spread(expr))
@@ -247,9 +247,9 @@ class Slots:
         return rebuild(expr, self._replaced)
 
     def _slot(self, expr: Expr) -> Expr:
-        if expr not in self.found:
-            self.found.append(expr)
+        if expr not in self.slots:
+            self.slots.append(expr)
             if self.inputs is not None:
-                for part in children(expr):
-                    self.inputs.of_operand(part)
-        return Column(slot_name(self.found.index(expr)))
+                for child in children(expr):
+                    self.inputs.of_operand(child)
+        return Column(slot_name(self.slots.index(expr)))

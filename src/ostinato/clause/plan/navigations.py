@@ -1,4 +1,4 @@
-"""Small questions about navigations that the planning steps share."""
+"""Predicates and rewrites of navigations that the planning steps share."""
 
 from __future__ import annotations
 
@@ -85,18 +85,18 @@ def operands_only(expr: Expr) -> Expr:
 
 
 def spread(expr: Expr) -> Expr:
-    """Navigations whose operand speaks of the match are drawn into its parts: `PREV(x + MATCH_NUMBER())`."""
+    """Moves a navigation into its operand if that depends on the match: `PREV(x + MATCH_NUMBER())`."""
     if not isinstance(expr, Navigation):
         return expr if isinstance(expr, Aggregate) else rebuild(expr, spread)
     if isinstance(expr.operand, RowClassifier) or not depends_on_match(expr.operand):
         return expr
-    # NULL where the navigation leads nowhere, whatever the operand makes of NULLs.
-    return Case(None, ((row_exists(expr), _drawn_in(expr.operand, expr)),), None)
+    # NULL where the navigation leads to no row, even if the operand isn't NULL for NULLs.
+    return Case(None, ((row_exists(expr), _moved_in(expr.operand, expr)),), None)
 
 
-def _drawn_in(operand: Expr, navigation: Navigation) -> Expr:
+def _moved_in(operand: Expr, navigation: Navigation) -> Expr:
     if isinstance(operand, MatchNumber | Literal):
         return operand
     if isinstance(operand, RowClassifier) or not depends_on_match(operand):
         return at_row(operand, navigation)
-    return rebuild(operand, lambda part: _drawn_in(part, navigation))
+    return rebuild(operand, lambda child: _moved_in(child, navigation))

@@ -1,4 +1,4 @@
-"""How far a match that starts in a slice may reach beyond it: the part of the rows that two slices share."""
+"""Nfa and bounds of a query -> how far a match may reach beyond its slice: the rows that two slices share."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ostinato.errors import QueryError
 
 @dataclass(frozen=True, slots=True)
 class SharedPart:
-    """At most `rows` further rows, or rows at most `within_us` later; neither: nothing but the data bounds a match."""
+    """At most `rows` further rows, or rows at most `within_us` later. If both are None, only data bound a match."""
 
     rows: int | None
     within_us: int | None
     why: str
 
     def owned(self, slice_rows: int) -> int:
-        """How many rows a slice of so many rows owns: those that it needn't share with the next (n - s)."""
+        """The number of rows that a slice of so many rows owns: all but those shared with the next slice (n - s)."""
         if slice_rows < 1:
             raise QueryError("SLICE_TOO_SMALL", f"a slice has at least one row, not {slice_rows}")
         if self.rows is None:
@@ -32,7 +32,7 @@ class SharedPart:
 
 
 def shared_part(nfa: Nfa, max_length: int | None, within_us: int | None) -> SharedPart:
-    """Derived from the query: its longest match, MAXLENGTH, WITHIN, or none of them."""
+    """The bound comes from the longest match, MAXLENGTH or WITHIN."""
     longest = longest_match(nfa)
     if max_length is not None and (longest is None or max_length < longest):
         return SharedPart(max(max_length - 1, 0), within_us, f"MAXLENGTH {max_length}")
@@ -41,12 +41,12 @@ def shared_part(nfa: Nfa, max_length: int | None, within_us: int | None) -> Shar
             max(longest - 1, 0), within_us, f"the pattern takes at most {longest} row{'s' if longest != 1 else ''}"
         )
     if within_us is not None:
-        return SharedPart(None, within_us, "WITHIN bounds the time of a match")
-    return SharedPart(None, None, "nothing bounds the length of a match but the rows themselves")
+        return SharedPart(None, within_us, "WITHIN limits the time of a match")
+    return SharedPart(None, None, "nothing limits the length of a match")
 
 
 def longest_match(nfa: Nfa) -> int | None:
-    """How many rows the longest match can have; None where a loop has no bound."""
+    """The rows of the longest possible match; None where a loop has no bound."""
     longest: dict[int, int] = {}
     for state in _children_first(nfa):
         following = [longest.get(choice) for choice in nfa.states[state].choices if choice >= 0]

@@ -1,10 +1,9 @@
-"""Whether the rows of one partition can be cut into slices: the rows that two slices share, or the reason against."""
+"""MatchPlan -> whether one partition can be cut into slices: the rows that two slices share, or the reason against."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import NamedTuple
 
 from ostinato.clause.plan.match_plan import MatchPlan
@@ -14,7 +13,7 @@ from ostinato.expressions.syntax import Aggregate, Expr, MatchNumber, Navigation
 
 
 class Margins(NamedTuple):
-    """How many rows before and after those of a match conditions and measures may read."""
+    """The rows before and after a match that its conditions and measures may read."""
 
     before: int
     after: int
@@ -27,13 +26,12 @@ class Slicing:
     shared: SharedPart
     margins: Margins
     declined: str | None
-    """Why it can't be."""
+    """The reason why the plan can't be cut, if there is one."""
 
 
 def slicing_of(plan: MatchPlan) -> Slicing:
     clause = plan.bound.clause
-    within_us = None if clause.within is None else clause.within // timedelta(microseconds=1)
-    shared = shared_part(plan.nfa, clause.max_length, within_us)
+    shared = shared_part(plan.nfa, clause.max_length, clause.within_us)
     return Slicing(shared, margins_of(plan), _declined(plan))
 
 
@@ -41,34 +39,34 @@ def _declined(plan: MatchPlan) -> str | None:
     if not plan.bound.order_by:
         return "without ORDER BY there is no order to cut"
     if any(isinstance(node, MatchNumber) for condition in plan.run_conditions for node in walk(condition)):
-        return "MATCH_NUMBER() in DEFINE makes every match depend on all before it"
+        return "MATCH_NUMBER() in DEFINE makes each match depend on all earlier ones"
     return None
 
 
 def declined_by_tasks(plan: MatchPlan) -> str | None:
-    """Why tasks that can't read one another's rows couldn't do it."""
+    """The reason why separate tasks can't match the slices. Tasks can't read one another's rows."""
     for slot in plan.slots:
         if isinstance(slot, Aggregate) and any(isinstance(node, MatchNumber) for node in walk(slot)):
-            return "an aggregate over MATCH_NUMBER() needs to know all matches before"
+            return "an aggregate over MATCH_NUMBER() depends on all earlier matches"
     return slicing_of(plan).declined
 
 
 def declined_by_threads(typed: TypedPlan) -> str | None:
-    """Why threads of one process wouldn't help."""
+    """The reason why threads of one process can't match the slices."""
     if typed.general is not None:
         return f"conditions run row by row in Python: {typed.general.reason}"
     return slicing_of(typed.plan).declined
 
 
 def useless_for_threads(plan: MatchPlan) -> str | None:
-    """Why threads would gain nothing, though they could do it."""
+    """The reason why threads could match the slices, but not faster."""
     if plan.sequence is not None:
-        return "a pattern of fixed length compares whole columns, which waits for memory and not for a thread"
+        return "a pattern of fixed length compares whole columns, and memory limits its speed"
     return None
 
 
 def margins_of(plan: MatchPlan) -> Margins:
-    """How far PREV and NEXT lead out of a match, at most."""
+    """The largest distances by which PREV and NEXT lead out of a match."""
     shifts = [0, *_shifts((*plan.neighbour_conditions, *plan.run_conditions, *plan.slots))]
     return Margins(before=-min(shifts), after=max(shifts))
 

@@ -1,4 +1,4 @@
-"""MatchPlan + the types of its inputs -> TypedPlan: checked, lowered, ready to be sent to workers."""
+"""MatchPlan + the types of its inputs -> TypedPlan: checked, with programs for the kernel, ready for workers."""
 
 from __future__ import annotations
 
@@ -8,28 +8,27 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from ostinato.calls.options import whole_number
-from ostinato.clause.plan.match_plan import MatchPlan, Slots, slot_name
-from ostinato.errors import QueryError, Span, speaking_of
+from ostinato.clause.plan.match_plan import MatchPlan, SlotColumns, slot_name
+from ostinato.errors import QueryError, Span, errors_quoting
 from ostinato.expressions import types as t
 from ostinato.expressions.aggregate_types import aggregate_type
 from ostinato.expressions.run_conditions.lowering import lower_conditions
 from ostinato.expressions.run_conditions.run_program import RunProgram
 from ostinato.expressions.syntax import (
     Aggregate,
-    Column,
     Expr,
     Literal,
     MatchNumber,
     Navigation,
     RowClassifier,
-    span_of,
 )
 from ostinato.expressions.types import Settings
 from ostinato.expressions.typing import type_of
+from ostinato.rows.column_leaves import by_column_name
 
 DEFAULT_MAX_PARTIAL_MATCHES = 10_000_000
 MOST_PARTIAL_MATCHES = 10**15
-"""Kernels count in 64 bits, and allow a key a hundred times as many."""
+"""Kernels count in 64 bits, and one key may try a hundred times as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class Limits:
     """The limits at which a query is stopped."""
 
     max_partial_matches: int = DEFAULT_MAX_PARTIAL_MATCHES
-    """How many partial matches may be tried from one row of one key."""
+    """The partial matches that may be tried from one row of one key."""
 
     def __post_init__(self) -> None:
         whole_number("max_partial_matches", self.max_partial_matches, most=MOST_PARTIAL_MATCHES)
@@ -45,13 +44,13 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class GeneralConditions:
-    """Run conditions taken apart like measures: `conditions` are over `slot_name(i)` columns."""
+    """Run conditions in the form of measures: `conditions` are over `slot_name(i)` columns."""
 
     conditions: tuple[Expr, ...]
     slots: tuple[Expr, ...]
     slot_types: tuple[pa.DataType, ...]
     reason: str
-    """The reason: the expression that the kernel doesn't know."""
+    """Names the expression that the kernel doesn't know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +62,9 @@ class TypedPlan:
     limits: Limits
     input_types: Mapping[Expr, pa.DataType]
     run: RunProgram | None
-    """The run conditions as the kernel takes them; None where there are none, or the kernel doesn't know them all."""
+    """The program of the run conditions; None where there are none, or the kernel doesn't know them all."""
     general: GeneralConditions | None
-    """The run conditions where the kernel doesn't know them all: evaluated row by row, slower."""
+    """The run conditions if the kernel doesn't know them all. They are evaluated row by row, which is slower."""
     slot_types: tuple[pa.DataType, ...]
 
 
@@ -76,7 +75,7 @@ def type_plan(
     settings: Settings,
     limits: Limits = Limits(),
 ) -> TypedPlan:
-    """Checks the types of everything that isn't Spark's to check. `input_type` answers for `plan.inputs`."""
+    """Checks all types that Spark doesn't check itself. `input_type` returns the types of `plan.inputs`."""
     types = {item.expr: t.normalise(input_type(item.expr), settings) for item in plan.inputs}
 
     def operand_type(operand: Expr) -> pa.DataType:
@@ -87,9 +86,9 @@ def type_plan(
     def fixed_leaf(node: Expr) -> pa.DataType | None:
         return operand_type(node.operand) if isinstance(node, Navigation) else None
 
-    with speaking_of(plan.bound.clause.text):
+    with errors_quoting(plan.bound.clause.text):
         for condition in plan.neighbour_conditions:
-            check_condition(type_of(condition, fixed_leaf, settings), span_of(condition))
+            check_condition(type_of(condition, fixed_leaf, settings), condition.span)
         run, general = None, None
         if plan.run_conditions:
             try:
@@ -107,19 +106,17 @@ def _general(
     plan: MatchPlan, operand_type: Callable[[Expr], pa.DataType], settings: Settings, declined: QueryError
 ) -> GeneralConditions:
     """The run conditions as measures of the match so far; the kernel's error where the evaluator declines too."""
-    slots = Slots()
+    slots = SlotColumns()
     conditions = tuple(slots.replace(condition) for condition in plan.run_conditions)
-    kinds = tuple(_slot_type(slot, operand_type, settings) for slot in slots.found)
+    kinds = tuple(_slot_type(slot, operand_type, settings) for slot in slots.slots)
     by_name = {slot_name(i): kind for i, kind in enumerate(kinds)}
     for condition in conditions:
         try:
-            kind = type_of(
-                condition, lambda node: by_name.get(node.name) if isinstance(node, Column) else None, settings
-            )
+            kind = type_of(condition, by_column_name(by_name), settings)
         except QueryError as error:
             raise declined if error.code in ("UNSUPPORTED_FUNCTION", "UNSUPPORTED_EXPRESSION") else error from None
-        check_condition(kind, span_of(condition))
-    return GeneralConditions(conditions, tuple(slots.found), kinds, declined.message)
+        check_condition(kind, condition.span)
+    return GeneralConditions(conditions, tuple(slots.slots), kinds, declined.message)
 
 
 def check_condition(kind: pa.DataType, span: Span | None) -> None:
@@ -143,7 +140,7 @@ def _slot_type(slot: Expr, operand_type: Callable[[Expr], pa.DataType], settings
 
 
 def argument_leaf(node: Expr, operand_type: Callable[[Expr], pa.DataType]) -> pa.DataType | None:
-    """The type of a node of an aggregate's argument, if it is an input or speaks of the match."""
+    """The type of a node in an aggregate's argument, if it is an input or depends on the match."""
     if isinstance(node, RowClassifier):
         return t.STRING
     if isinstance(node, MatchNumber):

@@ -1,4 +1,4 @@
-"""One MATCH_RECOGNIZE clause: everything that is asked of one table."""
+"""One MATCH_RECOGNIZE clause as parsed, before its names are bound to a table."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class MatchMode(enum.Enum):
     """The matches to return, of all possible ones."""
 
     PREFERRED = "PREFERRED"
-    """The standard's: the first in preferment order from each start that the skip rule leaves."""
+    """The standard's mode: the first match in preferment order from each start that the skip rule leaves."""
     ALL = "ALL MATCHES"
     """Every match from every row in every labeling (RIP)."""
     INCREMENTAL = "INCREMENTAL MATCHES"
@@ -95,7 +95,7 @@ class PartitionKey:
 
 @dataclass(frozen=True, slots=True)
 class MatchRecognize:
-    """The clause as understood. `text` is the source, for carets; equality ignores it."""
+    """The parsed clause. `text` is the source, for carets; equality ignores it."""
 
     pattern: Pattern
     partition_by: tuple[PartitionKey, ...] = ()
@@ -103,7 +103,7 @@ class MatchRecognize:
     measures: tuple[Measure, ...] = ()
     output: Output = Output.ONE_ROW
     show_timeouts: bool = False
-    """Whether partial matches that were still open when WITHIN ran out are shown too."""
+    """Whether partial matches that WITHIN cut off are shown too."""
     mode: MatchMode = MatchMode.PREFERRED
     skip: Skip = Skip()
     within: timedelta | None = None
@@ -112,3 +112,7 @@ class MatchRecognize:
     definitions: tuple[Definition, ...] = ()
     input_name: str | None = None
     text: str | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def within_us(self) -> int | None:
+        return None if self.within is None else self.within // timedelta(microseconds=1)

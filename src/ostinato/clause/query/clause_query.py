@@ -1,4 +1,4 @@
-"""A clause with the simple SELECT around it, if there is one: the queries of `ost.match` and of workloads."""
+"""A clause and the simple SELECT around it, if there is one: the queries of `ost.match` and of workloads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.language.select_list import Item, read_items
 from ostinato.clause.language.statement_spans import read_statement
 from ostinato.clause.query.clause import MatchRecognize
-from ostinato.errors import QueryError, Span, speaking_of
+from ostinato.errors import QueryError, Span, errors_quoting
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.evaluate import evaluate
 from ostinato.expressions.lexer import Kind, first_token
@@ -36,7 +36,7 @@ class ClauseQuery:
         """The selected columns of the clause's rows."""
         columns: list[Any] = []
         names: list[str] = []
-        with speaking_of(self.text):
+        with errors_quoting(self.text):
             output = output.rename_columns(self.renamed(output.column_names))
             for name, expr in self.selected(output.column_names):
                 selected_column = _column(expr, output)
@@ -82,18 +82,18 @@ class ClauseQuery:
             raise QueryError("UNKNOWN_COLUMN", f"nothing here is named '{item.name}'", span=item.span, hint=hint)
 
     def _named(self, expr: Expr, columns: Sequence[str]) -> Expr:
-        """References with the alias taken off."""
+        """The expression with its references resolved: without the alias, in the case of the column."""
         if not isinstance(expr, ColumnRef):
-            return rebuild(expr, lambda part: self._named(part, columns))
-        parts = expr.parts
-        if len(parts) > 1 and self.alias is not None and parts[0].text.lower() == self.alias.lower():
-            parts = parts[1:]
-        known = next((name for name in columns if name.lower() == parts[0].text.lower()), None)
-        if known is None:
-            raise QueryError("UNKNOWN_COLUMN", f"the clause gives no column '{parts[0].text}'", span=expr.span)
-        result: Expr = ColumnRef((Name(known, True),), expr.span)
-        for part in parts[1:]:
-            result = Field(result, part, expr.span)
+            return rebuild(expr, lambda child: self._named(child, columns))
+        first, *fields = expr.parts
+        if fields and self.alias is not None and first.text.lower() == self.alias.lower():
+            first, *fields = fields
+        column = next((name for name in columns if name.lower() == first.text.lower()), None)
+        if column is None:
+            raise QueryError("UNKNOWN_COLUMN", f"the clause gives no column '{first.text}'", span=expr.span)
+        result: Expr = ColumnRef((Name(column, True),), expr.span)
+        for name in fields:
+            result = Field(result, name, expr.span)
         return result
 
 
@@ -159,8 +159,8 @@ def _column_names(cursor: Cursor) -> tuple[str, ...]:
 def _refuse(text: str, span: Span | None) -> Any:
     raise QueryError(
         "UNSUPPORTED_IN_PROCESS",
-        "in process only SELECT list FROM name [AS name] MATCH_RECOGNIZE ( ... ) [AS alias] can be asked",
+        "in this process only SELECT list FROM name [AS name] MATCH_RECOGNIZE ( ... ) [AS alias] can run",
         text=text,
         span=span,
-        hint="give the clause alone, or ask Spark with ost.sql",
+        hint="pass the clause alone, or run the statement on Spark with ost.sql",
     )

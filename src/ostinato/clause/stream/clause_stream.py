@@ -1,10 +1,8 @@
-"""State of a bucket + rows that arrive + watermark -> output rows + state. In the end, the rows that a batch gives."""
+"""State of a bucket + arriving rows + watermark -> output rows + state. All steps together output a batch's rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -13,46 +11,43 @@ from numpy.typing import NDArray
 from ostinato.clause.plan.match_plan import slot_name
 from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.clause.query.clause import Output
-from ostinato.clause.stream.key_layout import Layout, key_numbers, lay_out
-from ostinato.clause.stream.stream_search import NO_RESULTS, Found, StreamSearch
+from ostinato.clause.stream.key_layout import KeyLayout, key_numbers, lay_out
+from ostinato.clause.stream.stream_search import NO_RESULTS, KeyMatches, StreamSearch
 from ostinato.clause.task.clause_worker import Worker
-from ostinato.kernels.constants import NO_TIME
 from ostinato.rows.batches import Batch, OutputRows, batch_of
 from ostinato.rows.column_names import DECIDED, LATE, MATCHED
 from ostinato.rows.matches import ranges
 from ostinato.rows.ordering import Ordered
-from ostinato.streams.bucket_state import EMPTY, BucketState, Keys, Opened, header_bytes, open_state, segments_of
+from ostinato.streams.bucket_state import (
+    EMPTY,
+    BucketState,
+    OpenBucket,
+    RememberedKeys,
+    header_bytes,
+    open_state,
+    segments_of,
+)
 from ostinato.streams.intake import Gate, Intake
 from ostinato.streams.record_batches import as_batch, joined
 from ostinato.streams.step import Counts, Step
 from ostinato.streams.stored_state import Section
-
-
-@dataclass(frozen=True, slots=True)
-class StreamOptions:
-    """How a stream is read."""
-
-    late: Literal["drop", "show"] = "drop"
-    """What becomes of late rows; they are counted either way."""
-    eager: bool = False
-    """The stream is in order by construction: rows are matched as they come. Rows of one time that come in different
-    steps are taken in the order in which they come."""
+from ostinato.streams.stream_settings import StreamSettings
 
 
 class StreamWorker:
     """One query over buckets of keys; holds nothing between steps."""
 
     def __init__(
-        self, typed: TypedPlan, conditions: Sequence[tuple[str, int]], options: StreamOptions, fingerprint: str
+        self, typed: TypedPlan, conditions: Sequence[tuple[str, int]], settings: StreamSettings, fingerprint: str
     ) -> None:
-        """`fingerprint` tells the states of this query from those of others."""
+        """`fingerprint` distinguishes the states of this query from those of others."""
         self.typed = typed
         self.conditions = tuple(conditions)
-        self.options = options
+        self.settings = settings
         self.worker = Worker(typed)
         self.bound = typed.plan.bound
         self.search = StreamSearch(self.worker)
-        self.gate = Gate(self.bound.order_by[0].column, options.eager)
+        self.gate = Gate(self.bound.order_by[0].column, settings.eager)
         self.fingerprint = fingerprint
 
     def advance(
@@ -62,34 +57,34 @@ class StreamWorker:
         before = open_state(state, self.fingerprint)
         intake = self.gate.take_in(state, before, arrived, watermark_us, finished=finished)
         layout = self._layout(before, intake, finished)
-        found, left = None, before
+        key_matches, left = None, before
         if len(layout.keys):
-            found, left = self._matched(before, intake, layout, finished)
+            key_matches, left = self._matched(before, intake, layout, finished)
         after = EMPTY
         if not finished:
-            open_rows = state.open_rows if found is None else segments_of(left.open_rows, Section.OPEN_ROWS)
+            open_rows = state.open_rows if key_matches is None else segments_of(left.open_rows, Section.OPEN_ROWS)
             header = header_bytes(left.keys, intake.known_until, self.fingerprint)
             after = BucketState(header, open_rows, intake.waiting)
-        # Later than the watermark itself, or a second clause in the same query would take the row for late.
-        decided = max(
-            max(watermark_us, before.known_until) + 1, intake.latest if finished or self.options.eager else NO_TIME
-        )
+        # Later than the watermark itself: for a second clause in the same query, the row must not be late.
+        decided = max(watermark_us + 1, before.known_until + 1)
+        if finished or self.settings.eager:
+            decided = max(decided, intake.latest)
         return Step(
-            self._results(found, intake, decided),
+            self._results(key_matches, intake, decided),
             after,
             None if finished else self._wake_at(left, intake),
             Counts(
                 rows=intake.arrived,
                 late_rows=intake.late_rows,
-                matches=0 if found is None else found.matches,
+                matches=0 if key_matches is None else key_matches.count,
                 open_runs=int((left.keys.start < left.keys.rows).sum()),
                 buffered_rows=int(left.keys.rows.sum()) + intake.waiting_rows,
             ),
         )
 
-    # --- which keys, which rows ---
+    # --- keys and rows of the step ---
 
-    def _layout(self, before: Opened, intake: Intake, finished: bool) -> Layout:
+    def _layout(self, before: OpenBucket, intake: Intake, finished: bool) -> KeyLayout:
         keys = before.keys
         names, remembered = self.bound.partition_by, None
         if before.open_rows is not None:
@@ -105,43 +100,45 @@ class StreamWorker:
         due = (ends > before.known_until) & (ends <= intake.known_until)
         return lay_out(keys, np.ones(len(keys.rows), np.bool_) if finished else due, rows, key_of)
 
-    def _expiry(self, left: Opened) -> NDArray[np.int64]:
-        """For each key up to when rows must be known for WITHIN to end its first open start; NEVER if that won't."""
+    def _expiry(self, left: OpenBucket) -> NDArray[np.int64]:
+        """For each key the time up to which rows must be known for WITHIN to end its first open start, or _NEVER."""
         keys = left.keys
         result = np.full(len(keys.rows), _NEVER)
         within = self.search.within_us
-        if within is None or self.search.needs.after:  # behind a row that waits for another the clock doesn't matter
+        if within is None or self.search.needs.after:  # a row that waits for another doesn't expire by time
             return result
         is_open = keys.start < keys.rows
         result[is_open] = self.gate.times(left.open_rows)[(keys.first + keys.start)[is_open]] + within
         return result
 
-    def _wake_at(self, left: Opened, intake: Intake) -> int | None:
+    def _wake_at(self, left: OpenBucket, intake: Intake) -> int | None:
         ends = self._expiry(left)
         ends = ends[(ends > intake.known_until) & (ends < _NEVER)]
-        moments = [int(ends.min()) + (1 if self.options.eager else 0)] if len(ends) else []
+        moments = [int(ends.min()) + (1 if self.settings.eager else 0)] if len(ends) else []
         if intake.waiting_from is not None:
             moments.append(intake.waiting_from)
         return min(moments, default=None)
 
     # --- matching ---
 
-    def _matched(self, before: Opened, intake: Intake, layout: Layout, finished: bool) -> tuple[Found, Opened]:
+    def _matched(
+        self, before: OpenBucket, intake: Intake, layout: KeyLayout, finished: bool
+    ) -> tuple[KeyMatches, OpenBucket]:
         pool = joined([before.open_rows, intake.released])
         assert pool is not None
         rows = pool.take(pa.array(layout.rows))
         window = self.worker.window(self.batch(rows), Ordered(None, layout.key_at))
         times = np.empty(0, np.int64) if self.search.within_us is None else self.gate.times(rows)
         remembered = len(before.keys.rows)
-        looked_at = layout.keys[layout.keys < remembered]
-        keys = before.keys.taken(looked_at).followed_by(Keys.new(len(layout.keys) - len(looked_at)))
-        found = self.search.find(keys, window, times, intake.known_until, finished=finished)
+        searched = layout.keys[layout.keys < remembered]
+        keys = before.keys.select(searched).followed_by(RememberedKeys.new(len(layout.keys) - len(searched)))
+        key_matches = self.search.find(keys, window, times, intake.known_until, finished=finished)
         untouched = np.ones(remembered, np.bool_)
-        untouched[looked_at] = False
-        rest = before.keys.taken(untouched)
-        stay = np.concatenate([ranges(before.keys.first[untouched], rest.rows), layout.rows[found.rows]])
+        untouched[searched] = False
+        rest = before.keys.select(untouched)
+        stay = np.concatenate([ranges(before.keys.first[untouched], rest.rows), layout.rows[key_matches.rows]])
         left = pool.take(pa.array(stay)) if len(stay) else None
-        return found, Opened(rest.followed_by(found.keys), intake.known_until, left, None)
+        return key_matches, OpenBucket(rest.followed_by(key_matches.keys), intake.known_until, left, None)
 
     def batch(self, rows: pa.RecordBatch) -> Batch:
         """Shipped rows with their conditions as masks."""
@@ -153,27 +150,28 @@ class StreamWorker:
         """The columns of results, without rows; `rows` has the shipped columns."""
         return self._decided([self._late_rows(as_batch(rows.slice(0, 0)), is_late=False)], 0)
 
-    def _results(self, found: Found | None, intake: Intake, decided: int) -> OutputRows:
-        parts = []
-        if found is not None and found.results.count:
-            parts.append(self._marked(found.results, is_late=False))
-        if intake.late is not None and self.options.late == "show":
-            parts.append(self._late_rows(intake.late, is_late=True))
-        return self._decided(parts, decided) if parts else NO_RESULTS
+    def _results(self, key_matches: KeyMatches | None, intake: Intake, decided: int) -> OutputRows:
+        outputs = []
+        if key_matches is not None and key_matches.results.count:
+            outputs.append(self._marked(key_matches.results, is_late=False))
+        if intake.late is not None and self.settings.late == "show":
+            outputs.append(self._late_rows(intake.late, is_late=True))
+        return self._decided(outputs, decided) if outputs else NO_RESULTS
 
-    def _decided(self, parts: Sequence[OutputRows], decided: int) -> OutputRows:
-        count = sum(part.count for part in parts)
-        arrays = {name: pa.concat_arrays([part.arrays[name] for part in parts]) for name in parts[0].arrays}
+    def _decided(self, outputs: Sequence[OutputRows], decided: int) -> OutputRows:
+        """All outputs in one, with their decision time."""
+        count = sum(output.count for output in outputs)
+        arrays = {name: pa.concat_arrays([output.arrays[name] for output in outputs]) for name in outputs[0].arrays}
         arrays[DECIDED] = pa.array(np.full(count, decided)).cast(pa.timestamp("us", "UTC"))
         return OutputRows(count, arrays)
 
     def _marked(self, rows: OutputRows, *, is_late: bool) -> OutputRows:
-        if self.options.late == "drop":
+        if self.settings.late == "drop":
             return rows
         return OutputRows(rows.count, {**rows.arrays, LATE: pa.array(np.full(rows.count, is_late))})
 
     def _late_rows(self, late: pa.RecordBatch, *, is_late: bool) -> OutputRows:
-        """Late rows in the form of the others: what is of the row itself, and NULL for what is of a match."""
+        """Late rows in the form of the others: the columns of the row itself, and NULL for values of a match."""
         count = late.num_rows
         arrays = {name: late.column(name) for name in self.typed.plan.shown}
         for i, kind in enumerate(self.typed.slot_types):

@@ -1,4 +1,4 @@
-"""State of a bucket -> the partial matches that rows to come decide: of which key, since when, waiting for what."""
+"""State of a bucket -> its open runs: the key, the time of the first row, and the variables that may come next."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from numpy.typing import NDArray
 
 from ostinato.clause.automaton.nfa import Nfa
 from ostinato.clause.matching.nfa_tables import BITS
-from ostinato.clause.matching.symbols import Symbols
+from ostinato.clause.matching.symbols import RowSymbols
 from ostinato.clause.stream.clause_stream import StreamWorker
 from ostinato.rows.matches import ranges
 from ostinato.rows.ordering import Ordered
-from ostinato.streams.bucket_state import BucketState, Opened, Rows, open_state
+from ostinato.streams.bucket_state import BucketState, OpenBucket, Rows, open_state
 from ostinato.streams.stored_state import reading
 
 Flags = NDArray[np.bool_]
 
 
 def open_runs(worker: StreamWorker, state: BucketState) -> pa.Table:
-    """One row for each key with an open run: the columns of the key, then `waiting_since`, the time of the run's first
-    row, `rows`, how many it has seen, and `next`, the variables that the row to come may be.
+    """One row for each key with an open run: the columns of the key, then `waiting_since` (the time of the run's first
+    row), `rows` (the number of its rows) and `next` (the variables that the next row may have).
 
-    Conditions that read the run are taken as true, so `next` may name a variable too many, never one too few. Rows that
-    wait for the watermark are not among them.
+    Conditions over the run count as true, so `next` may name a variable too many, never one too few. Rows that wait for
+    the watermark don't count.
     """
     opened = open_state(state, worker.fingerprint)
     with reading("the open rows in the state of this stream"):
         return _open_runs(worker, opened)
 
 
-def _open_runs(worker: StreamWorker, opened: Opened) -> pa.Table:
+def _open_runs(worker: StreamWorker, opened: OpenBucket) -> pa.Table:
     names, keys = worker.bound.partition_by, opened.keys
     all_names = [*names, "waiting_since", "rows", "next"]
     is_open = keys.start < keys.rows
     if opened.open_rows is None or not is_open.any():
         return pa.table([pa.nulls(0)] * len(all_names), all_names)
-    open_keys = keys.taken(is_open)
+    open_keys = keys.select(is_open)
     first = keys.first[is_open]
     rows = opened.open_rows.take(pa.array(ranges(first, open_keys.rows)))
     window = worker.worker.window(worker.batch(rows), Ordered(None, np.append(0, np.cumsum(open_keys.rows))))
@@ -50,8 +50,8 @@ def _open_runs(worker: StreamWorker, opened: Opened) -> pa.Table:
     return pa.table([*columns, since, pa.array(end - begin), following], all_names)
 
 
-def _states_reached(nfa: Nfa, symbols: Symbols, begin: Rows, end: Rows, at_first: Flags) -> Flags:
-    """For each key the states that may consume the row to come, as `[key, state]`. One pass for each row of a run."""
+def _states_reached(nfa: Nfa, symbols: RowSymbols, begin: Rows, end: Rows, at_first: Flags) -> Flags:
+    """For each key the states that may consume the next row, as `[key, state]`. One pass for each row of a run."""
     leads = np.zeros((len(nfa.states), len(nfa.states)), np.bool_)
     for number, state in enumerate(nfa.states):
         leads[number] = _choices(nfa, state.choices)

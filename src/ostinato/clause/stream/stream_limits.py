@@ -1,4 +1,4 @@
-"""Plan -> whether a stream can answer it, and what its state may grow to; before any row is read."""
+"""Plan -> whether a stream can run it, and whether its state is bounded. Checked before any row is read."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from ostinato.expressions import types as t
 
 
 def check_streamable(plan: MatchPlan, time_type: pa.DataType | None) -> None:
-    """Raises STREAM_NOT_SUPPORTED with the reason; `time_type` is that of the first ORDER BY column, if there is one.
+    """Raises STREAM_NOT_SUPPORTED for a clause whose order a stream can't have. All others can run on a stream.
 
-    Everything else of the clause can be answered. Rows whose time is NULL are late, wherever ORDER BY would put them.
+    `time_type` is the type of the first ORDER BY column, if there is one. Rows whose time is NULL are late, wherever
+    ORDER BY would put them.
     """
     clause = plan.bound.clause
     if not plan.bound.order_by:
@@ -46,7 +47,7 @@ def _refusal(plan: MatchPlan, message: str, *, hint: str, span: Span | None = No
 
 
 def why_unbounded(plan: MatchPlan) -> str | None:
-    """Why the rows kept for one key may grow without bound; None if they can't."""
+    """The reason why the stored rows of a key may grow without bound; None if they can't."""
     shared = slicing_of(plan).shared
     if shared.rows is not None or shared.within_us is not None:
         return None

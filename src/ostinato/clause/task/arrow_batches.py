@@ -1,4 +1,4 @@
-"""Arrow batches of whole keys in, Arrow batches of output rows out: the worker as a stream of batches sees it."""
+"""Arrow batches of whole keys -> Arrow batches of output rows: runs a worker over a stream of batches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ostinato.expressions.values.value_order import group_numbers
 from ostinato.rows.batches import batch_of, batches_of, failure, one_array
 
 ROWS_PER_STEP = 1 << 18
-"""Sorted input is matched in steps of about so many rows; a key is never cut."""
+"""Sorted input is matched in steps of about this many rows; a key is never cut."""
 
 
 def match_batches(
@@ -27,7 +27,7 @@ def match_batches(
     sorted_by_key: bool,
     rows_per_step: int = ROWS_PER_STEP,
 ) -> Iterator[pa.RecordBatch]:
-    """`names` are those of the arriving columns; `conditions` say in which column and bit each row condition is.
+    """`names` are those of the arriving columns; `conditions` has the column and the bit of each row condition.
 
     An error of ours ends the output as a row that carries it in the column ERROR.
     """
@@ -44,7 +44,7 @@ def match_batches(
 def _steps(
     batches: Iterator[pa.RecordBatch], keys: Sequence[str], sorted_by_key: bool, rows_per_step: int
 ) -> Iterator[pa.Table]:
-    """Tables of whole keys. Unsorted input is one; sorted input is cut between keys."""
+    """Tables of whole keys. Unsorted input is one table; sorted input is cut between keys."""
     waiting: list[pa.RecordBatch] = []
     rows, enough = 0, rows_per_step
     for batch in batches:

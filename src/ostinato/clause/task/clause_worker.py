@@ -1,21 +1,20 @@
-"""TypedPlan + all rows of some keys -> output rows. Neither Spark nor text here."""
+"""TypedPlan + all rows of some keys -> output rows. No Spark and no parsing here."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.clause.matching.growths import Prepared, prepare
+from ostinato.clause.matching.growths import PreparedRows, prepare
 from ostinato.clause.matching.interpreted_search import search_interpreted
 from ostinato.clause.matching.match_engine import (
     ALWAYS,
-    OverRun,
-    Searched,
+    RunConditions,
+    SearchResult,
     SortedRows,
     Task,
     match_by_search,
@@ -23,7 +22,7 @@ from ostinato.clause.matching.match_engine import (
 )
 from ostinato.clause.matching.search import no_update, search_in_python
 from ostinato.clause.matching.spans import Spans, whole_keys
-from ostinato.clause.matching.symbols import Symbols, symbols_of
+from ostinato.clause.matching.symbols import RowSymbols, symbols_of
 from ostinato.clause.plan.match_plan import NONE, slot_name
 from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.clause.query.clause import Output
@@ -46,12 +45,12 @@ from ostinato.rows.ordering import Ordered, order_rows
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Rows at hand, in the order of matching."""
+    """Rows in the order of matching, and a mask for each row condition."""
 
     columns: SortedColumns
     row_masks: Sequence[Mask]
 
-    def part(self, first: int, end: int) -> Window:
+    def slice(self, first: int, end: int) -> Window:
         """Rows `first:end`; the rows must have arrived in order."""
         columns = self.columns
         assert columns.ordered.rows is None
@@ -75,10 +74,8 @@ class Worker:
     def _neighbour_type(self, node: Expr) -> pa.DataType | None:
         if not isinstance(node, Navigation):
             return None
-        known = self.typed.input_types.get(node.operand)
-        if known is not None:
-            return known
-        return evaluate(node.operand, lambda part: None, 1, self.typed.settings).type
+        kind = self.typed.input_types.get(node.operand)
+        return evaluate(node.operand, lambda _: None, 1, self.typed.settings).type if kind is None else kind
 
     def run(self, batch: Batch) -> OutputRows:
         """The output rows of all keys of the batch."""
@@ -93,7 +90,7 @@ class Worker:
             masks = [mask[ordered.rows] for mask in masks]
         return Window(SortedColumns(self.typed, batch.arrays, ordered), masks)
 
-    def search(self, window: Window, spans: Spans) -> Searched:
+    def search(self, window: Window, spans: Spans) -> SearchResult:
         """The matches in the rows that the spans name."""
         try:
             return self._search(window, spans)
@@ -103,7 +100,7 @@ class Worker:
     # --- order ---
 
     def order(self, batch: Batch, *, sorts_keys: bool = False) -> Ordered:
-        """How the rows of the batch have to be put in order; keys themselves in any, unless they are to be sorted."""
+        """The order of the rows: by key, then by ORDER BY. Keys come in any order unless `sorts_keys`."""
         keys = [batch.arrays[name] for name in self.bound.partition_by]
         order = [
             OrderKey(batch.arrays[key.column], key.key.descending, key.key.puts_nulls_first)
@@ -118,8 +115,8 @@ class Worker:
 
     # --- matching ---
 
-    def symbols(self, window: Window) -> Symbols:
-        """The row conditions that hold, for each row."""
+    def symbols(self, window: Window) -> RowSymbols:
+        """The symbol of each row: which of its conditions hold."""
         combined, of_state = self._combined(window, self.task)
         return symbols_of(combined, of_state, window.columns.count)
 
@@ -129,18 +126,18 @@ class Worker:
 
     def prepared(
         self, window: Window, task: Task | None = None, decided_until: NDArray[np.int64] | None = None
-    ) -> Prepared:
-        """The rows and conditions, for searches in parts of them; `task` may differ from `self.task` in its bounds.
+    ) -> PreparedRows:
+        """The rows and conditions, for probes. `task` may differ from `self.task` in its bounds.
 
-        `decided_until`: of each key the row from which on rows to come may change conditions.
+        `decided_until`: for each key the row from which on later rows may change conditions.
         """
         columns, task = window.columns, self.task if task is None else task
         combined, of_state = self._combined(window, task)
         key_at = columns.ordered.key_at
-        time_us, over_run = self._time(columns, task), self._over_run(columns)
-        return prepare(task, key_at, time_us, combined, of_state, over_run, decided_until=decided_until)
+        time_us, run_conditions = self._time(columns, task), self._run_conditions(columns)
+        return prepare(task, key_at, time_us, combined, of_state, run_conditions, decided_until=decided_until)
 
-    def _search(self, window: Window, spans: Spans) -> Searched:
+    def _search(self, window: Window, spans: Spans) -> SearchResult:
         columns = window.columns
         check_stopped()
         combined, of_state = self._combined(window, self.task)
@@ -148,28 +145,26 @@ class Worker:
         rows = SortedRows(columns.ordered.key_at, self._time(columns, self.task), spans)
         if self.plan.sequence is not None:
             return match_by_shifts(self.task, rows, [None if at == ALWAYS else combined[at] for at in of_state])
-        return match_by_search(self.task, rows, combined, of_state, self._over_run(columns))
+        return match_by_search(self.task, rows, combined, of_state, self._run_conditions(columns))
 
-    def _over_run(self, columns: SortedColumns) -> OverRun | None:
-        """The conditions that read the run, tied to the columns."""
-        label_of_state = np.array(
-            [self.bound.variables.index(state.variable) for state in self.plan.nfa.states], np.int32
-        )
+    def _run_conditions(self, columns: SortedColumns) -> RunConditions | None:
+        """The conditions over the run, bound to the columns."""
+        label_of_state = self.task.automaton.label
         run_of_state = [condition.run for condition in self.plan.state_conditions]
         if self.typed.general is not None:
             general = GeneralConditionCheck(
                 self.typed.general, run_of_state, label_of_state, SlotReader(self.typed, columns), self.typed.settings
             )
-            return OverRun(search_in_python(interpreted(no_update), general.check))
+            return RunConditions(search_in_python(interpreted(no_update), general.check))
         program = self.typed.run
         if program is None:
             return None
         conditions = tie_to_columns(program, run_of_state, label_of_state, columns.count, columns.vector)
         counts = (len(program.registers), len(program.accumulators))
-        return OverRun(search_interpreted, conditions, counts)
+        return RunConditions(search_interpreted, conditions, counts)
 
     def _combined(self, window: Window, task: Task) -> tuple[list[Mask], list[int]]:
-        """The masks that states need, each once, and which of them each state needs."""
+        """The masks that states need, each once, and for each state the index of its mask, or ALWAYS."""
         row_masks, neighbours = window.row_masks, self._neighbours.masks(window.columns)
         timed = self._has_time(window.columns, task)
         masks: list[Mask] = []
@@ -180,16 +175,16 @@ class Worker:
         for condition in self.plan.state_conditions:
             key = (condition.row, condition.neighbours)
             if key not in number:
-                parts = [row_masks[key[0]]] if key[0] != NONE else []
-                parts += [neighbours[key[1]]] if key[1] != NONE else []
-                parts += [timed] if timed is not None else []
+                operands = [row_masks[key[0]]] if key[0] != NONE else []
+                operands += [neighbours[key[1]]] if key[1] != NONE else []
+                operands += [timed] if timed is not None else []
                 number[key] = len(masks)
-                masks.append(parts[0] if len(parts) == 1 else np.logical_and.reduce(parts))
+                masks.append(operands[0] if len(operands) == 1 else np.logical_and.reduce(operands))
             of_state.append(number[key])
         return masks, of_state
 
     def _has_time(self, columns: SortedColumns, task: Task) -> Mask | None:
-        """With WITHIN a row without a time is in no match."""
+        """The rows that have a time; with WITHIN, others are in no match. None: all rows may be."""
         if task.within_us is None:
             return None
         nulls = columns.is_null(self.bound.order_by[0].column)
@@ -201,17 +196,17 @@ class Worker:
         return columns.time_us(self.bound.order_by[0].column)
 
     def with_key(self, error: MatchError, window: Window) -> MatchError:
-        """The error with the name of the key that it happened in."""
+        """The error with the key in which it happened."""
         if error.row is None or not self.bound.partition_by:
             return error
         row = np.array([error.row])
-        values = (f"{name} = {window.columns.taken(name, row)[0].as_py()!r}" for name in self.bound.partition_by)
+        values = (f"{name} = {window.columns.at_rows(name, row)[0].as_py()!r}" for name in self.bound.partition_by)
         return MatchError(error.code, f"{error.message}, in the partition {', '.join(values)}", hint=error.hint)
 
     # --- output ---
 
     def output(self, matches: Matches, window: Window, settled: Mask | None = None) -> OutputRows:
-        """The output rows of these matches; of the others those that are `settled` may be shown as unmatched."""
+        """The output rows of these matches. Only unmatched rows that are `settled` are shown (None: all are)."""
         columns, output = window.columns, self.bound.clause.output
         if output is Output.ONE_ROW:
             frames = one_row_frames(matches)
@@ -230,10 +225,10 @@ class Worker:
         return OutputRows(len(frames.match), result)
 
     def _shown(self, frames: Frames, columns: SortedColumns) -> dict[str, pa.Array]:
-        # The row of an empty match shows the keys only.
+        # The row of an empty match shows only the key and order columns.
         beside_keys = np.where(frames.at < 0, -1, frames.row)
         keys = {*self.bound.partition_by, *(key.column for key in self.bound.order_by)}
-        return {name: columns.taken(name, frames.row if name in keys else beside_keys) for name in self.plan.shown}
+        return {name: columns.at_rows(name, frames.row if name in keys else beside_keys) for name in self.plan.shown}
 
     def _with_unmatched(
         self,
@@ -243,12 +238,12 @@ class Worker:
         columns: SortedColumns,
         rest: NDArray[np.int64],
     ) -> OutputRows:
-        """Rows of matches and unmatched rows in the order in which the search met them."""
-        met = np.concatenate([matches.start[frames.match], rest])
-        order = pa.array(np.argsort(met, kind="stable"))
+        """Rows of matches and unmatched rows, ordered by the start of the match or the row itself."""
+        first_rows = np.concatenate([matches.start[frames.match], rest])
+        order = pa.array(np.argsort(first_rows, kind="stable"))
         result = {}
         for name, array in matched.items():
-            more = columns.taken(name, rest) if name in self.plan.shown else pa.nulls(len(rest), array.type)
+            more = columns.at_rows(name, rest) if name in self.plan.shown else pa.nulls(len(rest), array.type)
             result[name] = pa.concat_arrays([array, more]).take(order)
         flags = np.concatenate([np.ones(len(frames.match), np.bool_), np.zeros(len(rest), np.bool_)])
         result[MATCHED] = pa.array(flags).take(order)
@@ -265,7 +260,7 @@ def _task(typed: TypedPlan) -> Task:
         skip=clause.skip,
         skip_rows=frozenset() if target is None else plan.bound.rows_of(target),
         max_length=clause.max_length,
-        within_us=None if clause.within is None else clause.within // timedelta(microseconds=1),
+        within_us=clause.within_us,
         show_timeouts=clause.show_timeouts,
         max_partial_matches=typed.limits.max_partial_matches,
         needs_path=plan.needs_path,

@@ -1,4 +1,4 @@
-"""Conditions over the run that the kernel doesn't know, evaluated like measures of the match so far.
+"""Conditions over the run that the kernel doesn't know -> a check that evaluates them like measures of the run.
 
 They may use everything that a measure may use: arrays of labels, aggregates over MATCH_NUMBER(), text functions across
 rows. Each trial of a row calls the evaluator, which takes about 2 ms; the kernel takes some 100 ns. `explain` says when
@@ -21,6 +21,7 @@ from ostinato.expressions.evaluate import prepare
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import Settings
 from ostinato.kernels.stopping import check_stopped
+from ostinato.rows.column_leaves import by_column_name
 from ostinato.rows.matches import Frames, Matches
 
 
@@ -36,21 +37,20 @@ class GeneralConditionCheck:
         settings: Settings,
     ) -> None:
         types = {slot_name(i): kind for i, kind in enumerate(general.slot_types)}
-        self.general = general
+        self.slot_by_name = {
+            name: (slot, kind) for slot, (name, kind) in zip(general.slots, types.items(), strict=True)
+        }
         self.condition_of_state = condition_of_state
         self.label_of_state = label_of_state
         self.slots = slots
-        self.conditions = [
-            prepare(condition, lambda node: types.get(node.name) if isinstance(node, Column) else None, settings)
-            for condition in general.conditions
-        ]
+        self.conditions = [prepare(condition, by_column_name(types), settings) for condition in general.conditions]
 
     def check(
         self, state: int, label: int, row: int, depth: int, key_first: int, key_end: int, number: int, work: Any, _: Any
     ) -> int:
         """1 when the state's condition is TRUE for this row under this label, else 0."""
-        which = self.condition_of_state[state]
-        if which < 0:
+        condition = self.condition_of_state[state]
+        if condition < 0:
             return 1
         check_stopped()
         labels = np.append(self.label_of_state[work.node[1 : depth + 1]], label).astype(np.int32)
@@ -71,8 +71,8 @@ class GeneralConditionCheck:
             if not isinstance(node, Column):
                 return None
             if node.name not in values:
-                at = next(i for i in range(len(self.general.slots)) if slot_name(i) == node.name)
-                values[node.name] = self.slots.array(self.general.slots[at], self.general.slot_types[at], so_far, here)
+                slot, kind = self.slot_by_name[node.name]
+                values[node.name] = self.slots.array(slot, kind, so_far, here)
             return values[node.name]
 
-        return int(self.conditions[which].mask(leaf, 1)[0])
+        return int(self.conditions[condition].mask(leaf, 1)[0])

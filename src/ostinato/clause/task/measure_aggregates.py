@@ -28,9 +28,9 @@ def aggregate_array(
 ) -> pa.Array:
     """`args` hold a value for every matched row, along `matches.label`."""
     if not args:
-        return pa.array(agg.count(agg.members(matches, frames, member, None, final=slot.final)))
+        return pa.array(agg.count(agg.aggregate_rows(matches, frames, member, None, final=slot.final)))
     by = args[-1]
-    rows = agg.members(matches, frames, member, by.valid, final=slot.final)
+    rows = agg.aggregate_rows(matches, frames, member, by.valid, final=slot.final)
     if slot.distinct and slot.name not in ("min", "max", "bool_and", "bool_or", "min_by", "max_by"):
         rows = agg.only_first_of_equals(rows, _codes(by))
     match slot.name:
@@ -48,26 +48,26 @@ def aggregate_array(
             return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, type=kind)
         case "min" | "max" | "bool_and" | "bool_or" | "min_by" | "max_by":
             most = slot.name in ("max", "bool_or", "max_by")
-            return _taken(args[0], agg.best_rows(rows, _ranks(by), most=most))
+            return _at_positions(args[0], agg.best_rows(rows, _ranks(by), most=most))
         case _:
             return _statistic(slot.name, rows, args[0])
 
 
 def _ranks(values: Vector) -> NDArray[np.int64]:
-    """Integers that sort and compare as the values do; rows with NULL don't matter."""
+    """Integers in the order of the values; those of NULLs are arbitrary."""
     return sortable(OrderKey(to_arrow(values)))[-1]
 
 
 def _codes(values: Vector) -> NDArray[np.int64]:
-    """Equal values have equal numbers, counted from 0: tables are as long as the largest."""
+    """A number from 0 on for each distinct value; consecutive, because tables are as long as the largest."""
     return np.unique(_ranks(values), return_inverse=True)[1].astype(np.int64)
 
 
-def _taken(values: Vector, positions: NDArray[np.int64]) -> pa.Array:
+def _at_positions(values: Vector, positions: NDArray[np.int64]) -> pa.Array:
     return to_arrow(values).take(pa.array(positions, mask=positions < 0))
 
 
-def _sum(rows: agg.Members, values: Vector, kind: pa.DataType, ansi: bool) -> Vector:
+def _sum(rows: agg.AggregateRows, values: Vector, kind: pa.DataType, ansi: bool) -> Vector:
     valid = agg.count(rows) > 0
     if t.is_float(kind):
         totals, _ = agg.total(rows, np.asarray(values.values, np.float64))
@@ -88,7 +88,7 @@ def _sum(rows: agg.Members, values: Vector, kind: pa.DataType, ansi: bool) -> Ve
     return Vector(kind, totals, valid)
 
 
-def _exact_totals(rows: agg.Members, values: Vector) -> list[int]:
+def _exact_totals(rows: agg.AggregateRows, values: Vector) -> list[int]:
     if values.values.dtype == np.int64:
         totals, overflow = agg.total(rows, values.values)
         if not overflow:
@@ -106,7 +106,7 @@ def _decimal(kind: pa.DataType, numbers: list[int], valid: NDArray[np.bool_]) ->
     )
 
 
-def _avg(rows: agg.Members, values: Vector, kind: pa.DataType) -> Vector:
+def _avg(rows: agg.AggregateRows, values: Vector, kind: pa.DataType) -> Vector:
     counts = agg.count(rows)
     valid = counts > 0
     if t.is_decimal(kind) or kind == t.DURATION:
@@ -121,7 +121,7 @@ def _avg(rows: agg.Members, values: Vector, kind: pa.DataType) -> Vector:
     return Vector(kind, totals / np.maximum(counts, 1), valid)
 
 
-def _statistic(name: str, rows: agg.Members, values: Vector) -> pa.Array:
+def _statistic(name: str, rows: agg.AggregateRows, values: Vector) -> pa.Array:
     numbers = as_double(values) if t.is_decimal(values.type) else np.asarray(values.values, np.float64)
     squares, counts = agg.spread(rows, numbers)
     divisor = counts - 1 if name.endswith("samp") else counts

@@ -1,4 +1,4 @@
-"""Navigations, aggregates and match numbers of measures -> their values, for all output rows at once."""
+"""Slots of measures (navigations, aggregates, match numbers) -> their values for all output rows at once."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class SlotReader:
                 return np.repeat(matches.number, matches.length)
             if node in self.typed.input_types:
                 values = self.columns.vector(node).expanded(self.columns.count)
-                return values.take(rows.astype(np.intp)).expanded(len(rows))  # of a single row, all matches share it
+                return values.take(rows.astype(np.intp)).expanded(len(rows))  # a single row stands for all
             return None
 
         vector = leaf(arg)

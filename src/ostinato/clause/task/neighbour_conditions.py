@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ostinato.clause.task.sorted_columns import SortedColumns
 from ostinato.errors import MatchError
 from ostinato.expressions.evaluate import prepare
@@ -14,16 +11,15 @@ from ostinato.expressions.syntax import Expr, Navigation, Operator
 from ostinato.expressions.types import Settings
 from ostinato.expressions.typing import LeafType
 from ostinato.expressions.values.vectors import Vector
-
-Mask = NDArray[np.bool_]
+from ostinato.rows.batches import Mask
 
 
 class NeighbourConditions:
-    """The operands of AND are evaluated apart, each once however many conditions share it."""
+    """Evaluates each operand of AND once, even if several conditions share it."""
 
     def __init__(self, conditions: Sequence[Expr], leaf_type: LeafType, settings: Settings) -> None:
         self.conditions = conditions
-        self._whole = [prepare(condition, leaf_type, settings) for condition in conditions]
+        self._prepared = [prepare(condition, leaf_type, settings) for condition in conditions]
         operands = dict.fromkeys(operand for condition in conditions for operand in _operands(condition))
         self._operands = {operand: prepare(operand, leaf_type, settings) for operand in operands}
 
@@ -35,8 +31,8 @@ class NeighbourConditions:
 
         try:
             masks = {operand: ready.mask(leaf, columns.count) for operand, ready in self._operands.items()}
-        except MatchError:  # one operand may guard another: let AND decide row by row what is evaluated
-            return [ready.mask(leaf, columns.count) for ready in self._whole]
+        except MatchError:  # one operand may guard another: AND evaluates the second only where the first is true
+            return [ready.mask(leaf, columns.count) for ready in self._prepared]
         return [_all(masks[operand] for operand in _operands(condition)) for condition in self.conditions]
 
 

@@ -1,4 +1,4 @@
-"""The columns of a task in the order of matching: looked up by expression, sorted once, shifted on demand."""
+"""Shipped columns -> the columns in the order of matching: found by expression, sorted once, shifted on demand."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class SortedColumns:
         if isinstance(expr, Literal):
             value = evaluate(expr, lambda node: None, 1, self.typed.settings)
             return value.take(pa.array(np.zeros(len(rows), np.int64), mask=rows < 0))
-        return self.taken(self.typed.plan.input_name(expr), rows)
+        return self.at_rows(self.typed.plan.input_name(expr), rows)
 
-    def taken(self, name: str, rows: NDArray[np.int64]) -> pa.Array:
+    def at_rows(self, name: str, rows: NDArray[np.int64]) -> pa.Array:
         """A shipped column at these rows, NULL where the row is negative."""
         positions = rows if self.ordered.rows is None else self.ordered.rows[rows]
         missing = rows < 0
@@ -76,7 +76,7 @@ class SortedColumns:
         return from_arrow(vector.values.take(positions), vector.type)
 
     def _inside(self, shift: int) -> NDArray[np.bool_]:
-        """Whether a row at this distance belongs to the same key."""
+        """For each row, whether the row at this distance belongs to the same key."""
         if shift not in self._edges:
             first, end = self.ordered.key_at[:-1], self.ordered.key_at[1:]
             inside = np.ones(self.count, np.bool_)

@@ -61,17 +61,17 @@ def read_correlation(text: str) -> ParsedCorrelation:
         raise QueryError("RECENT_MISPLACED", message, text=text, span=Span(span.end - 1, span.end), hint=hint)
     if len(correlations) != 1 or len(statement.clauses) != 2 or not cursor.accept("SELECT"):
         _refuse(text, None)
-    (one,) = correlations
+    (spans,) = correlations
     if cursor.sees("DISTINCT"):
         _refuse(text, cursor.token.span)
     items = read_items(cursor)
     cursor.expect("FROM")
-    if cursor.token.span.start != one.pair.start:
+    if cursor.token.span.start != spans.pair.start:
         _refuse(text, cursor.token.span)
-    if text[one.end.start : one.end.end] not in ("", ";"):
-        _refuse(text, one.end)
-    correlation = correlation_of(text, one, whole_condition=True)
-    return ParsedCorrelation(correlation, items, _input(text, one.live), _input(text, one.archive))
+    if text[spans.end.start : spans.end.end] not in ("", ";"):
+        _refuse(text, spans.end)
+    correlation = correlation_of(text, spans, whole_condition=True)
+    return ParsedCorrelation(correlation, items, _input(text, spans.live), _input(text, spans.archive))
 
 
 def _input(text: str, clause: Clause) -> str:
@@ -91,7 +91,7 @@ def correlation_of(
     With `whole_condition`, Ostinato must understand every conjunct of the join's condition. Otherwise the condition has
     only the conjuncts that it understands and that use no other table; the caller evaluates the full condition.
     """
-    reader = _Reader(text, spans, double_quoted_identifiers)
+    reader = _CorrelationReader(text, spans, double_quoted_identifiers)
     live, archive = reader.clause(spans.live), reader.clause(spans.archive)
     conjuncts = reader.conjuncts() if whole_condition else reader.understood_conjuncts()
     keys, rest = reader.paired_keys(live, archive, conjuncts)
@@ -114,7 +114,7 @@ def correlation_of(
     return correlation
 
 
-class _Reader:
+class _CorrelationReader:
     def __init__(self, text: str, spans: CorrelationText, double_quoted_identifiers: bool) -> None:
         self.text = text
         self.spans = spans
@@ -198,9 +198,10 @@ class _Reader:
         pairs: dict[str, str] = {}
         rest: list[Expr] = []
         for conjunct in conjuncts:
-            one, other = self._equated(conjunct)
-            if one in of_live and other in of_archive and one not in pairs and other not in pairs.values():
-                pairs[one] = other
+            live_key, archive_key = self._equated(conjunct)
+            is_new = live_key not in pairs and archive_key not in pairs.values()
+            if live_key in of_live and archive_key in of_archive and is_new:
+                pairs[live_key] = archive_key
             else:
                 rest.append(conjunct)
         self._check_paired(self.spans.live, of_live, pairs, self.spans.archive_alias)
@@ -211,22 +212,22 @@ class _Reader:
     def _equated(self, conjunct: Expr) -> tuple[str, str]:
         """The live and the archive column of `live.key = archive.key`. Empty names for other conditions."""
         match conjunct:
-            case Operator(op="=", args=(ColumnRef(parts=(_, _)) as one, ColumnRef(parts=(_, _)) as other)):
-                if self._side(one) == self.spans.archive_alias:
-                    one, other = other, one
-                if self._side(one) == self.spans.live_alias and self._side(other) == self.spans.archive_alias:
-                    return one.parts[1].text.lower(), other.parts[1].text.lower()
+            case Operator(op="=", args=(ColumnRef(parts=(_, _)) as live, ColumnRef(parts=(_, _)) as archive)):
+                if self._side(live) == self.spans.archive_alias:
+                    live, archive = archive, live
+                if self._side(live) == self.spans.live_alias and self._side(archive) == self.spans.archive_alias:
+                    return live.parts[1].text.lower(), archive.parts[1].text.lower()
         return "", ""
 
     def _check_paired(
-        self, clause: Clause, keys: dict[str, PartitionKey], paired: Sequence[str] | dict[str, str], other: str
+        self, clause: Clause, keys: dict[str, PartitionKey], paired: Sequence[str] | dict[str, str], other_alias: str
     ) -> None:
         for name, key in keys.items():
             if name not in paired:
                 with self.in_statement(clause):
                     raise QueryError(
                         "CORRELATION_KEYS",
-                        f"the join equates the PARTITION BY column '{key.column.text}' with none of '{other}'",
+                        f"the join equates the PARTITION BY column '{key.column.text}' with none of '{other_alias}'",
                         span=key.span,
                         hint="both clauses have the same keys: ON live.key = archive.key AND RECENT(...)",
                     )

@@ -84,10 +84,10 @@ class _Finder:
         correlations: list[CorrelationText] = []
         for at in range(len(self.levels.tokens)):
             if self._is_recent(at):
-                one = self._correlation(at)
-                if any(one.pair == other.pair for other in correlations):
-                    self._misplaced(one.recent, "RECENT stands a second time for the same two clauses")
-                correlations.append(one)
+                correlation = self._correlation(at)
+                if any(correlation.pair == earlier.pair for earlier in correlations):
+                    self._misplaced(correlation.recent, "RECENT stands a second time for the same two clauses")
+                correlations.append(correlation)
         return tuple(correlations)
 
     def _is_recent(self, at: int) -> bool:
@@ -210,7 +210,7 @@ class _Finder:
         return inside[0], inside[2], levels.span(inside[4:])
 
     def _named(self, index: int, sides: Sequence[_ClauseInFrom], recent: Span) -> _ClauseInFrom:
-        known = [side.alias for side in sides if side.alias is not None]
+        aliases = [side.alias for side in sides if side.alias is not None]
         token = self.levels.token(index)
         if len(sides) < 2:
             self._misplaced(recent, "RECENT needs two MATCH_RECOGNIZE clauses in the FROM of its SELECT")
@@ -219,7 +219,7 @@ class _Finder:
             self._misplaced(
                 token.span,
                 f"no MATCH_RECOGNIZE clause of this FROM is named '{token.name}'",
-                did_you_mean(token.name, known) or f"named are: {', '.join(known) or 'none; write ) AS live'}",
+                did_you_mean(token.name, aliases) or f"named are: {', '.join(aliases) or 'none; write ) AS live'}",
             )
         return named[0]
 
@@ -281,7 +281,7 @@ class _Finder:
                 stars.append(levels.token(select.indices[i]).span)
         if stars and has_others:
             message = "`*` beside a correlation can't also mean the columns of other tables"
-            self._unsupported(stars[0], message, "name what is selected: live.*, archive.*")
+            self._unsupported(stars[0], message, "name the selected columns: live.*, archive.*")
         return tuple(stars)
 
     def _end(self, select: _Select, behind_on: int) -> Span:

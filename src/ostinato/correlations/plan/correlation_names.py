@@ -64,8 +64,8 @@ class PairNames:
     def _side(self, alias: str, span: Span | None) -> str:
         side = self._side_named(alias)
         if side is None:
-            known = f"the clauses are named {self.correlation.live_alias} and {self.correlation.archive_alias}"
-            self._fail("UNKNOWN_COLUMN", f"nothing here is named '{alias}'", span, known)
+            hint = f"the clauses are named {self.correlation.live_alias} and {self.correlation.archive_alias}"
+            self._fail("UNKNOWN_COLUMN", f"nothing here is named '{alias}'", span, hint)
         return side
 
     def _all_of(self, side: str) -> list[tuple[str, Expr]]:
@@ -89,8 +89,8 @@ class PairNames:
             message = f"'{name.text}' could be a column of either side"
             self._fail("AMBIGUOUS_COLUMN", message, span, f"write {self.correlation.live_alias}.{name.text}")
         if not columns:
-            known = [column for each in sides for column in self._columns(each)]
-            hint = did_you_mean(name.text, known) or f"the columns are {', '.join(known[:20])}"
+            names = [column for each in sides for column in self._columns(each)]
+            hint = did_you_mean(name.text, names) or f"the columns are {', '.join(names[:20])}"
             self._fail("UNKNOWN_COLUMN", f"the clause gives no column '{name.text}'", span, hint)
         return columns[0]
 

@@ -76,7 +76,7 @@ def _real_keys(correlation: Correlation, live: MatchPlan, archive: MatchPlan) ->
     """The join's keys with the column names of the inputs, instead of the names as written."""
     of_live = _real_names(live)
     of_archive = _real_names(archive)
-    return tuple((of_live[one], of_archive[other]) for one, other in correlation.keys)
+    return tuple((of_live[live_key], of_archive[archive_key]) for live_key, archive_key in correlation.keys)
 
 
 def _real_names(plan: MatchPlan) -> dict[str, str]:
@@ -163,11 +163,12 @@ def clocks_of(
     if live.type != archive.type:
         _fail_order(plan.archive, 0, f"the sides are ordered by different types: {live.type} and {archive.type}")
     _check_region(plan, live.type)
-    for one, other in plan.keys:
-        if live_type(one) != archive_type(other):
+    for live_key, archive_key in plan.keys:
+        kinds = live_type(live_key), archive_type(archive_key)
+        if kinds[0] != kinds[1]:
             raise QueryError(
                 "CORRELATION_KEYS",
-                f"the key columns '{one}' ({live_type(one)}) and '{other}' ({archive_type(other)}) differ in type",
+                f"the key columns '{live_key}' ({kinds[0]}) and '{archive_key}' ({kinds[1]}) differ in type",
                 text=plan.correlation.text,
                 span=last_mention(plan.correlation.text, "RECENT"),
                 hint="cast one of them in a sub-query that feeds the clause",

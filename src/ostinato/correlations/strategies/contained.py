@@ -1,6 +1,6 @@
-"""The slow way for events that lie inside one another: rows that ended before a live match aren't a prefix then.
+"""A slower algorithm for events that lie inside one another: rows that ended before a live match aren't a prefix.
 
-For each live match, the rows of its past are gathered, and the archive's pattern is matched in them.
+For each live match, it gathers the rows of its past, and matches the archive's pattern in them.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ostinato.correlations.strategies.sides import Ints, Side, Times, probes_of
+from ostinato.correlations.strategies.sides import Ints, RowTimes, Side, probes_of
 from ostinato.correlations.strategies.step_matches import NOT_FOUND_HERE, Growths, LiveMatches, StepOutcome, latest_ends
-from ostinato.correlations.strategies.steps import StepInput, all_live, pairs_of, unknown
+from ostinato.correlations.strategies.steps import StepInput, all_live, known_without, pairs_of, unknown
 from ostinato.kernels.kernel_cache import kernel
 from ostinato.kernels.stopping import check_stopped, stop_flag
 
@@ -56,7 +56,7 @@ def by_past(step: StepInput, archive: GatheringSide, rows_before: int) -> StepOu
     end = latest_ends(side.times.end, archive_matches.start[chosen], archive_matches.length[chosen])
     nowhere = np.full(len(chosen), NOT_FOUND_HERE)
     new = Growths(live.key[own[chosen]], position[chosen], begins[chosen], end, chosen, nowhere)
-    known = _closed(step)
+    known = known_without(step, unknown(step))  # their starts can no longer change
     pairs = pairs_of(replace(step, codes=None), live, known, live_probe_matches, archive_matches)
     both = Growths(*(np.concatenate(columns) for columns in zip(known, new, strict=True)))
     live_of_pair = np.concatenate([pairs.live, own[chosen]])
@@ -77,15 +77,6 @@ def by_past(step: StepInput, archive: GatheringSide, rows_before: int) -> StepOu
     )
 
 
-def _closed(step: StepInput) -> Growths:
-    """Growths of earlier steps whose starts can no longer change."""
-    known, times = step.known, step.archive.times
-    row = known.position - step.base[known.key] + times.key_at[known.key]
-    again = row >= times.key_at[known.key]
-    again[again] = unknown(step)[row[again]]
-    return known.chosen(~again)
-
-
 def _gather(step: StepInput, live: LiveMatches, rows_before: int) -> _Pasts:
     times = step.archive.times
     by_rows = step.region.kind == "rows"
@@ -103,7 +94,7 @@ def _gather(step: StepInput, live: LiveMatches, rows_before: int) -> _Pasts:
 
 
 @kernel
-def _fill(times: Times, live, by_rows, size, rows_before, count, first, position, at, rows, stopped):  # type: ignore[no-untyped-def]
+def _fill(times: RowTimes, live, by_rows, size, rows_before, count, first, position, at, rows, stopped):  # type: ignore[no-untyped-def]
     """Walks from the last row of each key back to the start of the region. Writes the rows if `rows` has room."""
     for match in range(len(live.key)):
         if stopped[0] != 0:

@@ -13,19 +13,27 @@ StrategyName = Literal["eager", "live_first", "archive_first"]
 _Sums = TypeVar("_Sums", "Searches", "RegionSums")
 
 
-class Choice(NamedTuple):
+class PlannerChoice(NamedTuple):
     """A strategy, and whether it caches the matches of the side that it searches in regions."""
 
     strategy: StrategyName
     cache: bool
 
+    @property
+    def label(self) -> str:
+        """The choice in words."""
+        name = self.strategy.replace("_", "-")
+        if self.strategy == "eager":
+            return name
+        return f"{name} {'with' if self.cache else 'without'} cache"
+
 
 CHOICES = (
-    Choice("live_first", True),
-    Choice("archive_first", True),
-    Choice("eager", False),
-    Choice("live_first", False),
-    Choice("archive_first", False),
+    PlannerChoice("live_first", True),
+    PlannerChoice("archive_first", True),
+    PlannerChoice("eager", False),
+    PlannerChoice("live_first", False),
+    PlannerChoice("archive_first", False),
 )
 """Among equally cheap choices, the planner takes the first."""
 
@@ -131,32 +139,32 @@ class _SideFactors(NamedTuple):
     region: float | None
 
 
-def factors_of(seen: Observed) -> Factors | None:
+def factors_of(observed: Observed) -> Factors | None:
     """Observed factors, with estimates for those that weren't observed. None until both sides were searched.
 
     The estimates assume that a row costs the same inside regions and outside, that matches are equally frequent
     everywhere, that regions of both sides have the same length, and that regions are evenly spread.
     """
-    live = _side(seen.live, seen.live_in_regions, seen.live_regions, seen.rows)
-    archive = _side(seen.archive, seen.archive_in_regions, seen.archive_regions, seen.rows)
-    if not seen.rows or live is None or archive is None:
+    live = _side(observed.live, observed.live_in_regions, observed.live_regions, observed.rows)
+    archive = _side(observed.archive, observed.archive_in_regions, observed.archive_regions, observed.rows)
+    if not observed.rows or live is None or archive is None:
         return None
     live_region = _first_known(live.region, archive.region)
     archive_region = _first_known(archive.region, live.region)
     return Factors(
-        rows=seen.rows,
+        rows=observed.rows,
         live_cost=live.cost,
         archive_cost=archive.cost,
         live_cost_in_regions=live.cost_in_regions,
         archive_cost_in_regions=archive.cost_in_regions,
-        join_cost=_first_known(_per(seen.join_seconds, seen.results)),
+        join_cost=_first_known(_per(observed.join_seconds, observed.results)),
         live_matches=live.matches,
         archive_matches=archive.matches,
-        results=seen.results,
+        results=observed.results,
         live_region=live_region,
         archive_region=archive_region,
-        live_region_step=_step(seen.live_regions, live_region, seen.rows, live.matches),
-        archive_region_step=_step(seen.archive_regions, archive_region, seen.rows, archive.matches),
+        live_region_step=_step(observed.live_regions, live_region, observed.rows, live.matches),
+        archive_region_step=_step(observed.archive_regions, archive_region, observed.rows, archive.matches),
     )
 
 
@@ -171,8 +179,8 @@ def _side(everywhere: Searches, in_regions: Searches, regions: RegionSums, rows:
 
 def _step(regions: RegionSums, region: float, rows: float, matches: float) -> float:
     """Mean number of rows of a region that aren't in an earlier one."""
-    observed = _per(regions.covered, regions.amount)
-    return _first_known(observed, min(region, rows / matches) if matches else region)
+    covered = _per(regions.covered, regions.amount)
+    return _first_known(covered, min(region, rows / matches) if matches else region)
 
 
 def _per(amount: float, count: float) -> float | None:
@@ -186,12 +194,12 @@ def _first_known(*values: float | None) -> float:
 # --- costs ------------------------------------------------------------------------------------------------------------
 
 
-def costs_of(factors: Factors) -> dict[Choice, float]:
+def costs_of(factors: Factors) -> dict[PlannerChoice, float]:
     """Seconds that each choice would take for `factors.rows` rows."""
     return {choice: _cost(choice, factors) for choice in CHOICES}
 
 
-def _cost(choice: Choice, f: Factors) -> float:
+def _cost(choice: PlannerChoice, f: Factors) -> float:
     joining = f.results * f.join_cost
     match choice.strategy:
         case "eager":  # N (c_l + c_a)

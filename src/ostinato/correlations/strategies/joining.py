@@ -10,13 +10,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ostinato.correlations.language.correlation import Region
+from ostinato.correlations.strategies.sides import Ints
 from ostinato.kernels.kernel_cache import inline_kernel, kernel
 from ostinato.kernels.stopping import check_stopped, stop_flag
 
-Ints = NDArray[np.int64]
 _LARGEST = np.iinfo(np.int64).max
 
 
@@ -26,7 +25,7 @@ class Lives(NamedTuple):
     key: Ints
     start: Ints
     end: Ints
-    seen: Ints
+    archive_rows: Ints
     """Number of rows in the key's archive as of the match. Only used for regions by rows."""
 
 
@@ -71,7 +70,7 @@ def join_equal(lives: Lives, live_code: Ints, starts: ArchiveStarts, growth_code
     live_key, growth_key = refined[: len(live_at)], refined[len(live_at) :]
     live_order, growth_order = np.argsort(live_key, kind="stable"), np.argsort(growth_key, kind="stable")
     live_at, growth_at, growth_key = live_at[live_order], growth_at[growth_order], growth_key[growth_order]
-    coded_lives = Lives(live_key[live_order], lives.start[live_at], lives.end[live_at], lives.seen[live_at])
+    coded_lives = Lives(live_key[live_order], lives.start[live_at], lives.end[live_at], lives.archive_rows[live_at])
     coded_starts = _chosen(starts, growth_at, growth_key, len(values))
     pairs = _join(coded_lives, coded_starts, region, _until(starts)[growth_at])
     live, growth = live_at[pairs.live], growth_at[pairs.growth]
@@ -226,7 +225,7 @@ def _insert(active, front, back, entry):  # type: ignore[no-untyped-def]
 def _is_past(lives, starts, live, entry, by_rows, size):  # type: ignore[no-untyped-def]
     """Whether the entry starts before the region of the live match, and so before all later regions."""
     if by_rows:
-        return lives.seen[live] - starts.position[entry] > size
+        return lives.archive_rows[live] - starts.position[entry] > size
     # Unsigned: the start lies before the end, but perhaps too far for a signed difference.
     return np.uint64(lives.end[live]) - np.uint64(starts.start[entry]) > np.uint64(size)
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ostinato.correlations.strategies.cost_model import Choice, Factors
+from ostinato.correlations.strategies.cost_model import Factors, PlannerChoice
 
 
 def run_text(
-    choice: Choice,
+    choice: PlannerChoice,
     reason: str,
     factors: Factors | None,
-    costs: Mapping[Choice, float] | None,
+    costs: Mapping[PlannerChoice, float] | None,
     declined: Mapping[str, str],
     memory: tuple[int, int],
 ) -> str:
     """The strategy that ran, and why. `memory`: most rows in the buffer, most entries in the cache."""
     title = "What ran"
-    lines = [title, "-" * len(title), f"{choice_name(choice)}: {reason}"]
+    lines = [title, "-" * len(title), f"{choice.label}: {reason}"]
     lines.append(f"most rows in the recent buffer {memory[0]:,}, most entries in the result cache {memory[1]:,}")
     lines += [f"{name.replace('_', '-')} declined: {why}" for name, why in declined.items()]
     if factors is not None:
@@ -44,19 +44,11 @@ def _factor_lines(factors: Factors) -> Iterator[str]:
     yield (f"of these in no earlier region: dl {factors.live_region_step:,.1f}, da {factors.archive_region_step:,.1f}")
 
 
-def _cost_lines(costs: Mapping[Choice, float], chosen: Choice) -> Iterator[str]:
+def _cost_lines(costs: Mapping[PlannerChoice, float], chosen: PlannerChoice) -> Iterator[str]:
     """The cost of each strategy, the cheapest first."""
     for choice, seconds in sorted(costs.items(), key=lambda item: item[1]):
         mark = "  <- chosen" if choice == chosen else ""
-        yield f"{choice_name(choice):<26} {seconds * 1000:12,.3f} ms{mark}"
-
-
-def choice_name(choice: Choice) -> str:
-    """The choice in words."""
-    name = choice.strategy.replace("_", "-")
-    if choice.strategy == "eager":
-        return name
-    return f"{name} {'with' if choice.cache else 'without'} cache"
+        yield f"{choice.label:<26} {seconds * 1000:12,.3f} ms{mark}"
 
 
 def _ns(seconds: float) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ostinato.correlations.strategies.result_order import Future
-from ostinato.correlations.strategies.sides import Ints, Mask, Times
+from ostinato.correlations.strategies.sides import Ints, Mask, RowTimes
 
 NOTHING_MISSING = np.iinfo(np.int64).max
 
@@ -40,7 +40,7 @@ class BufferCut(NamedTuple):
 
 
 def rows_to_keep(
-    times: Times,
+    times: RowTimes,
     future: Future,
     unsearched_from: Ints,
     open_starts: Ints,
@@ -71,7 +71,7 @@ def rows_to_keep(
     return BufferCut(np.where(loses, cut, first), Missing(since, until))
 
 
-def at_change_of_time(times: Times, rows: Ints) -> Ints:
+def at_change_of_time(times: RowTimes, rows: Ints) -> Ints:
     """Moves each row to the first one with the same time: rows of one time are read back together."""
     inside = rows < times.key_at[1:]
     result = rows.copy()

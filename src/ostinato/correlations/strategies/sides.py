@@ -19,7 +19,7 @@ LARGEST_TIME = 1 << 61
 """Largest absolute time. A distance can be added or subtracted without leaving 64 bits."""
 
 
-class Times(NamedTuple):
+class RowTimes(NamedTuple):
     """Times of rows. Key k has the rows `key_at[k]:key_at[k + 1]`, ordered by `start`."""
 
     key_at: Ints
@@ -37,7 +37,7 @@ class Times(NamedTuple):
     def first_at_least(self, column: Ints, key: Ints, limit: Ints) -> Ints:
         """For each entry, the first row of the key with a value of at least `limit` in the column; else the key's end.
 
-        >>> times = Times(np.array([0, 3, 4]), np.array([1, 4, 4, 2]), np.array([1, 4, 4, 2]))
+        >>> times = RowTimes(np.array([0, 3, 4]), np.array([1, 4, 4, 2]), np.array([1, 4, 4, 2]))
         >>> times.first_at_least(times.start, np.array([0, 0, 0, 1]), np.array([1, 4, 5, 0]))
         array([0, 1, 3, 3])
         """
@@ -92,7 +92,7 @@ class Side(Protocol):
     """The rows of one side that are in memory, ready to be searched."""
 
     @property
-    def times(self) -> Times: ...
+    def times(self) -> RowTimes: ...
 
     @property
     def cost(self) -> SearchCost: ...
@@ -106,7 +106,7 @@ class Side(Protocol):
         ...
 
 
-def probes_of(times: Times, start: Ints, stop: Ints, end: Ints, *, is_open: bool | Mask) -> Probes:
+def probes_of(times: RowTimes, start: Ints, stop: Ints, end: Ints, *, is_open: bool | Mask) -> Probes:
     """Probes inside keys. Conditions can read all rows of the key that are in memory."""
     key = times.key_of(start)
     flags = np.full(len(start), is_open, np.uint8)
@@ -136,7 +136,7 @@ def covered(count: int, start: Ints, stop: Ints) -> Mask:
     return np.cumsum(change[:-1]) > 0
 
 
-def first_longer(times: Times, until: int) -> Ints:
+def first_longer(times: RowTimes, until: int) -> Ints:
     """For each key, the first row that ends later than `until`; else the key's end."""
     result = times.key_at[1:].copy()
     longer = np.flatnonzero(times.end > until)

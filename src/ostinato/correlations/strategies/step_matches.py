@@ -9,7 +9,7 @@ import numpy as np
 
 from ostinato.clause.matching.growths import ProbeMatches, ProbeMode
 from ostinato.correlations.strategies.cost_model import NO_REGIONS, RegionSums
-from ostinato.correlations.strategies.sides import NO_TIME, Ints, Mask, Side, Times
+from ostinato.correlations.strategies.sides import NO_TIME, Ints, Mask, RowTimes, Side
 from ostinato.kernels.kernel_cache import kernel
 
 NOT_FOUND_HERE = -1
@@ -109,14 +109,14 @@ class StepOutcome:
     archive_regions: RegionSums = NO_REGIONS
 
 
-def live_matches(times: Times, probe_matches: ProbeMatches, modes: Modes, given: Ints) -> LiveMatches:
+def live_matches(times: RowTimes, probe_matches: ProbeMatches, modes: Modes, reported_before: Ints) -> LiveMatches:
     """The matches that are new and have a time, ordered."""
     key = times.key_of(probe_matches.start)
     last = probe_matches.start + probe_matches.length - 1
     if modes.live is ProbeMode.INCREMENTAL:
-        new = last >= given[key]
+        new = last >= reported_before[key]
     else:
-        new = (probe_matches.start >= given[key]) & (probe_matches.length > 0)
+        new = (probe_matches.start >= reported_before[key]) & (probe_matches.length > 0)
     timed = (times.start[probe_matches.start] != NO_TIME) & (times.end[np.maximum(last, 0)] != NO_TIME)
     chosen = np.flatnonzero(new & timed)
     end = latest_ends(times.end, probe_matches.start[chosen], probe_matches.length[chosen])
@@ -125,7 +125,7 @@ def live_matches(times: Times, probe_matches: ProbeMatches, modes: Modes, given:
     return LiveMatches(key[order], times.start[probe_matches.start[order]], end, order, probe_matches.start[order])
 
 
-def growths_of(times: Times, base: Ints, probe_matches: ProbeMatches) -> Growths:
+def growths_of(times: RowTimes, base: Ints, probe_matches: ProbeMatches) -> Growths:
     """The archive matches of a search, ordered. Empty matches have no time and are left out."""
     chosen = np.flatnonzero(probe_matches.length > 0)
     start, length = probe_matches.start[chosen], probe_matches.length[chosen]

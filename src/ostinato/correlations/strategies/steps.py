@@ -41,7 +41,8 @@ class CodesOfValues(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StepInput:
-    """The rows in memory, and what earlier steps know of them. Arrays have one entry for each key, unless noted."""
+    """The rows in memory, with the results of earlier steps about them. Arrays have one entry for each key, unless
+    noted otherwise."""
 
     live: Side
     archive: Side
@@ -49,8 +50,8 @@ class StepInput:
     modes: Modes
     first_live_start: Ints
     """The first live row that is tried as a start."""
-    given: Ints
-    """Live matches before this row were given: those that end before it (INCREMENTAL), else those that start before."""
+    reported_before: Ints
+    """Live matches that end (INCREMENTAL) or start (otherwise) before this row were found by earlier steps."""
     live_end: Ints
     """Live rows before this one may be consumed in this step."""
     live_ends_rise: bool
@@ -63,7 +64,7 @@ class StepInput:
     """Archive rows before this one may be consumed in this step."""
     base: Ints
     """The position of the archive's first row in memory."""
-    known: Growths
+    known_growths: Growths
     """Archive matches of earlier steps."""
     finished: bool
     """Whether this is the end of input."""
@@ -111,7 +112,7 @@ def all_live(step: StepInput) -> AllLive:
     probe_matches = step.live.find(live_probes(step, start, stop, stop), step.modes.live)
     next_start = end.copy()
     np.minimum.at(next_start, nonempty[probe_matches.open_probe], probe_matches.open_start)
-    return AllLive(probe_matches, live_matches(times, probe_matches, step.modes, step.given), next_start)
+    return AllLive(probe_matches, live_matches(times, probe_matches, step.modes, step.reported_before), next_start)
 
 
 def live_probes(step: StepInput, start: Ints, stop: Ints, end: Ints) -> Probes:
@@ -152,13 +153,16 @@ def searched(step: StepInput, starts: Mask) -> tuple[ProbeMatches, Growths]:
     start, stop = runs_of(starts, times.key_at)
     end = step.archive_end[times.key_of(start)]
     probe_matches = step.archive.find(probes_of(times, start, stop, end, is_open=not step.finished), step.modes.growing)
-    known = step.known
-    if len(known.key):
-        row = known.position - step.base[known.key] + times.key_at[known.key]
-        again = row >= times.key_at[known.key]
-        again[again] = starts[row[again]]
-        known = known.chosen(~again)
-    return probe_matches, known.merged(growths_of(times, step.base, probe_matches))
+    return probe_matches, known_without(step, starts).merged(growths_of(times, step.base, probe_matches))
+
+
+def known_without(step: StepInput, starts: Mask) -> Growths:
+    """The growths of earlier steps, without those of the marked archive rows."""
+    known, key_at = step.known_growths, step.archive.times.key_at
+    row = known.position - step.base[known.key] + key_at[known.key]
+    is_marked = row >= key_at[known.key]
+    is_marked[is_marked] = starts[row[is_marked]]
+    return known.chosen(~is_marked)
 
 
 def as_of(step: StepInput, regions: ArchiveRegions) -> tuple[ProbeMatches, Growths]:
@@ -190,14 +194,14 @@ def pairs_of(
     first = growths.chosen(entries[:-1])
     key_at = np.searchsorted(first.key, np.arange(step.archive.times.keys + 1))
     starts = ArchiveStarts(key_at, first.start, first.position, entries, growths.end)
-    lives = Lives(live.key, live.start, live.end, seen(step, live))
+    lives = Lives(live.key, live.start, live.end, archive_rows_as_of(step, live))
     if step.codes is None:
         return join(lives, starts, step.region)
     live_code, growth_code = step.codes(live, live_probe_matches, growths, archive_probe_matches)
     return join_equal(lives, live_code, starts, growth_code, step.region)
 
 
-def seen(step: StepInput, live: LiveMatches) -> Ints:
+def archive_rows_as_of(step: StepInput, live: LiveMatches) -> Ints:
     """The number of archive rows as of each live match."""
     times = step.archive.times
     as_of = times.first_at_least(times.end, live.key, live.end)

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ostinato.correlations.strategies.cost_model import CHOICES, Choice, Factors, costs_of
+from ostinato.correlations.strategies.cost_model import CHOICES, Factors, PlannerChoice, costs_of
 
-EAGER = Choice("eager", False)
-
+EAGER = PlannerChoice("eager", False)
 
 DRIFT = 1.5
 """A factor has drifted when it has grown or shrunk by more than this ratio."""
@@ -32,16 +31,16 @@ ROWS_BETWEEN_TRIALS = 1_000_000
 class Decision:
     """The present choice, the factors behind it, and the latest costs."""
 
-    choice: Choice
+    choice: PlannerChoice
     reason: str
     factors: Factors | None = None
-    costs: Mapping[Choice, float] | None = None
+    costs: Mapping[PlannerChoice, float] | None = None
     """Seconds for the observed rows."""
     next_trial: int = 0
     """The next trial is due when this many rows were seen."""
 
 
-def first_decision(candidates: Sequence[Choice] = CHOICES) -> Decision:
+def first_decision(candidates: Sequence[PlannerChoice] = CHOICES) -> Decision:
     """The decision before any measurement."""
     return Decision(candidates[0], "too few rows so far to try the others on")
 
@@ -62,7 +61,9 @@ def postponed(decision: Decision, rows_seen: int) -> Decision:
     return replace(decision, next_trial=rows_seen + ROWS_BETWEEN_TRIALS)
 
 
-def decide(decision: Decision, factors: Factors | None, candidates: Sequence[Choice], drift: float = DRIFT) -> Decision:
+def decide(
+    decision: Decision, factors: Factors | None, candidates: Sequence[PlannerChoice], drift: float = DRIFT
+) -> Decision:
     """Chooses the cheapest candidate; among equal ones the first."""
     if factors is None:
         return decision
@@ -77,11 +78,11 @@ def decide(decision: Decision, factors: Factors | None, candidates: Sequence[Cho
     if costs[best] >= (1 - LEAST_GAIN) * costs[decision.choice]:
         reason = f"{because}, but nothing is cheaper by more than {LEAST_GAIN:.0%}"
         return replace(decision, reason=reason, factors=factors, costs=costs)
-    reason = f"{because}: cheaper now than {_name(decision.choice)}"
+    reason = f"{because}: cheaper now than {decision.choice.label}"
     return replace(decision, choice=best, reason=reason, factors=factors, costs=costs)
 
 
-def _cheapest(costs: Mapping[Choice, float], candidates: Sequence[Choice]) -> Choice:
+def _cheapest(costs: Mapping[PlannerChoice, float], candidates: Sequence[PlannerChoice]) -> PlannerChoice:
     """Prefers eager if no other choice saves LEAST_GAIN: the equations leave out the cost of computing regions."""
     best = min(candidates, key=lambda choice: costs[choice])
     return EAGER if EAGER in candidates and costs[best] >= (1 - LEAST_GAIN) * costs[EAGER] else best
@@ -91,8 +92,3 @@ def drifted_factors(before: Factors, now: Factors, drift: float) -> tuple[str, .
     """The names of factors that have grown or shrunk by more than `drift`, per row."""
     old, new = before.per_row(), now.per_row()
     return tuple(name for name in old if not (old[name] <= drift * new[name] and new[name] <= drift * old[name]))
-
-
-def _name(choice: Choice) -> str:
-    name = choice.strategy.replace("_", "-")
-    return f"{name} with cache" if choice.cache else name

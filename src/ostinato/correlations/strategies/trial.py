@@ -13,7 +13,7 @@ import numpy as np
 
 from ostinato.clause.matching.growths import ProbeMatches, ProbeMode, Probes
 from ostinato.correlations.strategies.cost_model import Observed, RegionSums, Searches
-from ostinato.correlations.strategies.sides import Ints, Side, Times, probes_of
+from ostinato.correlations.strategies.sides import Ints, RowTimes, Side, probes_of
 from ostinato.correlations.strategies.step_matches import Growths, LiveMatches, growths_of, live_matches
 from ostinato.correlations.strategies.steps import StepInput, regions_of
 
@@ -72,7 +72,7 @@ def try_out(step: StepInput, rows: int) -> Observed:
     archive_rows = middle(step.search_from, step.archive_end, rows)
     live_probe_matches, live_seconds = live.searched(live_rows)
     archive_probe_matches, archive_seconds = archive.searched(archive_rows)
-    matches = live_matches(live.times, live_probe_matches, step.modes, step.given)
+    matches = live_matches(live.times, live_probe_matches, step.modes, step.reported_before)
     growths = growths_of(archive.times, step.base, archive_probe_matches)
     starts = growths.chosen(growths.entries()[:-1])
     behind, ahead = _behind(step, matches), _ahead(step, starts)
@@ -111,7 +111,7 @@ class _Clocked:
         return replace(clocked, idle_seconds=idle_seconds)
 
     @property
-    def times(self) -> Times:
+    def times(self) -> RowTimes:
         return self.side.times
 
     def searched(self, rows: RowRanges) -> tuple[ProbeMatches, float]:
@@ -156,7 +156,7 @@ def _ahead(step: StepInput, starts: Growths) -> RowRanges:
     return RowRanges(np.minimum(begin, stop), stop)
 
 
-def _extent(times: Times, stretch: RowRanges, others: Times) -> int | None:
+def _extent(times: RowTimes, stretch: RowRanges, others: RowTimes) -> int | None:
     """Number of the other side's rows in the time of a stretch; None if the stretch has several keys."""
     if len(stretch.start) != 1:
         return None

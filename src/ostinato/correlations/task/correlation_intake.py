@@ -35,7 +35,7 @@ class StepIntake:
     arrived: int
     late: int
     late_archive: int
-    """Those of them that belong to a separate archive table."""
+    """Late rows of a separate archive table."""
     keys: pa.RecordBatch | None
     marks: Marks
     """Offsets count from the first rows that are in memory now."""
@@ -54,7 +54,7 @@ class _Released:
     late: int = 0
 
 
-class IntakeDesk:
+class RowIntake:
     """Takes rows in for one correlation."""
 
     def __init__(self, task: CorrelationTask, live: SideWorker, archive: SideWorker) -> None:
@@ -145,10 +145,10 @@ class IntakeDesk:
             return None, [np.zeros(0 if rows is None else rows.num_rows, np.int64) for rows, _ in batches]
         named = [None if rows is None else rows.select(names) for rows, names in batches]
         renamed = [None if rows is None else rows.rename_columns(self.live_keys) for rows in named]
-        every = joined([before.keys, *renamed])
-        if every is None:
+        all_keys = joined([before.keys, *renamed])
+        if all_keys is None:
             return None, [np.empty(0, np.int64) for _ in batches]
-        numbers = group_numbers(every.num_rows, every.columns)
+        numbers = group_numbers(all_keys.num_rows, all_keys.columns)
         _, first = np.unique(numbers, return_index=True)
         at = 0 if before.keys is None else before.keys.num_rows
         numbers_of_batches = []
@@ -156,7 +156,7 @@ class IntakeDesk:
             count = 0 if rows is None else rows.num_rows
             numbers_of_batches.append(numbers[at : at + count])
             at += count
-        return every.take(pa.array(first)), numbers_of_batches
+        return all_keys.take(pa.array(first)), numbers_of_batches
 
     # --- rows ---
 

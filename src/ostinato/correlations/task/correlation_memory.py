@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ostinato.clause.matching.growths import ProbeMode
 from ostinato.correlations.strategies.recent_buffer import BufferCut, Missing, at_change_of_time, rows_to_keep
 from ostinato.correlations.strategies.result_order import Future, first_possible_start, future_of
 from ostinato.correlations.strategies.sides import NO_TIME, Ints, Mask
@@ -47,12 +46,12 @@ def outlook_of(
         unsearched, open_starts = outcome.searched_until, outcome.open_starts
     else:
         unsearched, open_starts = times.key_at[:-1], np.empty(0, np.int64)
-    known = outcome.growths if caches else step.known
-    first = first_possible_start(times, future, unsearched, open_starts, known, task.region, known_until)
+    growths = outcome.growths if caches else step.known_growths
+    first = first_possible_start(times, future, unsearched, open_starts, growths, task.region, known_until)
     gone = missing.is_some & ~((missing.until <= future.time) & future.begins_at_hand)
     first = np.where(gone, np.minimum(first, missing.since), first)
     if task.live.time_columns.has_intervals:
-        first = first - 1  # a later live match may end before a given one: results with that start wait, too
+        first = first - 1  # a later live match may end before an earlier one: results with that start wait, too
     return Outlook(future, unsearched, open_starts, first)
 
 
@@ -60,7 +59,7 @@ def _earliest_ends(task: CorrelationTask, step: StepInput, outcome: StepOutcome,
     """For each key, the earliest end that a later live match can have."""
     times = step.live.times
     result = np.full(times.keys, known_until + 1)
-    row = step.live_end if task.modes.live is ProbeMode.INCREMENTAL else outcome.next_live_start
+    row = step.live_end if task.live_is_incremental else outcome.next_live_start
     at_hand = row < times.key_at[1:]
     result[at_hand] = np.minimum(result[at_hand], times.start[row[at_hand]])
     earliest: Ints = np.maximum(result, _EARLIEST)
@@ -122,7 +121,7 @@ def remember(
     )
     live_first = np.maximum(outcome.next_live_start - task.live.rows_before, live.key_at[:-1])
     if task.shared:
-        live_first, archive_first = _of_both(live_first, cut, step)
+        live_first, archive_first = _first_rows_if_shared(live_first, cut, step)
     else:
         archive_first = cut.first
     marks = _marks(task, step, outcome, outlook, cut, live_first, archive_first, numbered)
@@ -147,7 +146,7 @@ def _keys_that_stay(task: CorrelationTask, marks: Marks, others: Sequence[pa.Rec
     return stays if task.keys else np.ones_like(stays)
 
 
-def _of_both(live_first: Ints, cut: BufferCut, step: StepInput) -> tuple[Ints, Ints]:
+def _first_rows_if_shared(live_first: Ints, cut: BufferCut, step: StepInput) -> tuple[Ints, Ints]:
     """For a table that is its own archive: the first rows that one of the sides needs. Both end with their key."""
     archive = step.archive.times
     live_end, archive_end = step.live.times.key_at[1:], archive.key_at[1:]
@@ -170,17 +169,17 @@ def _marks(
     numbered: Ints,
 ) -> Marks:
     live, archive = step.live.times, step.archive.times
-    given = step.live_end
-    if task.modes.live is not ProbeMode.INCREMENTAL:
-        given = step.given.copy()
+    reported_before = step.live_end
+    if not task.live_is_incremental:
+        reported_before = step.reported_before.copy()
         probe_matches = outcome.live_probe_matches
         if probe_matches is not None and len(probe_matches.start):
-            np.maximum.at(given, live.key_of(probe_matches.start), probe_matches.start + 1)
+            np.maximum.at(reported_before, live.key_of(probe_matches.start), probe_matches.start + 1)
     known_from = np.maximum(outlook.unsearched_from, outlook.future.row)
     return Marks(
         live_rows=live.key_at[1:] - live_first,
         live_start=outcome.next_live_start - live_first,
-        live_given=np.maximum(given - live_first, 0),
+        live_given=np.maximum(reported_before - live_first, 0),
         number=numbered,
         archive_rows=archive.key_at[1:] - archive_first,
         base=step.base + archive_first - archive.key_at[:-1],
@@ -227,8 +226,9 @@ def live_numbers(
         return None, before
     times = step.live.times
     key, last = times.key_of(probe_matches.start), probe_matches.start + probe_matches.length
-    incremental = task.modes.live is ProbeMode.INCREMENTAL
-    new = last > step.given[key] if incremental else probe_matches.start >= step.given[key]
+    incremental = task.live_is_incremental
+    reported_before = step.reported_before[key]
+    new = last > reported_before if incremental else probe_matches.start >= reported_before
     chosen = np.flatnonzero(new)
     by = last if incremental else probe_matches.start
     order = chosen[np.lexsort((by[chosen], key[chosen]))]

@@ -63,10 +63,10 @@ class ResultWriter:
         self.cache_schema = pa.schema([*cached, *_fields(task.archive, ARCHIVE)])
         self._texts = frozenset(name for name in task.live.typed.plan.shown if _is_text(task.live.column_type(name)))
         self._equal_keys = [
-            (name, other)
-            for name, other in task.keys
-            if task.live.column_type(name) == task.archive.column_type(other)
-            and not pa.types.is_floating(task.live.column_type(name))  # 0.0 equals -0.0, but the values differ
+            (live_name, archive_name)
+            for live_name, archive_name in task.keys
+            if task.live.column_type(live_name) == task.archive.column_type(archive_name)
+            and not pa.types.is_floating(task.live.column_type(live_name))  # 0.0 equals -0.0, but the values differ
         ]
 
     def rows(self, live: WindowSide, outcome: StepOutcome, number: Ints | None, before: CorrelationState) -> NewResults:
@@ -75,11 +75,11 @@ class ResultWriter:
         unordered = Pairs(outcome.live_of_pair, outcome.growth_of_pair)
         pairs = by_start(unordered, growths.key, growths.start, len(outcome.live.key))
         of_live = self._live_columns(live, outcome, number, pairs)
-        equal = {other: of_live[name] for name, other in self._equal_keys}
+        equal = {archive_name: of_live[live_name] for live_name, archive_name in self._equal_keys}
         others = [name for name in task.archive.output_names if name not in equal]
-        used, taken = _compacted(pairs.growth, pairs.of_growth)
+        used, index_of_pair = _compacted(pairs.growth, pairs.of_growth)
         values = self.archive_values(outcome, used, before, others)
-        of_archive = equal | {name: array.take(taken) for name, array in values.items()}
+        of_archive = equal | {name: array.take(index_of_pair) for name, array in values.items()}
         start = moments(growths.start, task.live.time_columns).take(pa.array(pairs.growth))
         end = moments(outcome.live.end, task.live.time_columns).take(pa.array(pairs.live))
         in_order = [of_archive[name] for name in task.archive.output_names]
@@ -90,12 +90,12 @@ class ResultWriter:
     ) -> dict[str, pa.Array]:
         """The live matches' output columns, for each pair. A match is computed once."""
         assert outcome.live_probe_matches is not None
-        used, taken = _compacted(pairs.live, pairs.of_live)
+        used, index_of_pair = _compacted(pairs.live, pairs.of_live)
         index = outcome.live.match_index[used]
         values = live.values(outcome.live_probe_matches, index, None if number is None else number[index]).arrays
         of_key = RunsOfKeys(outcome.live.key[used], pairs.of_live[used])
         return {
-            name: of_key.repeated(values[name]) if name in self._texts else values[name].take(taken)
+            name: of_key.repeated(values[name]) if name in self._texts else values[name].take(index_of_pair)
             for name in self.task.live.output_names
         }
 

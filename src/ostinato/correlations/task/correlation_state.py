@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import operator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +42,7 @@ class Marks(NamedTuple):
     live_start: Ints
     """Offset of the next row that is tried as the start of a live match."""
     live_given: Ints
-    """Live matches before this offset were given: those that end before it (INCREMENTAL), else those that start."""
+    """Live matches that end (INCREMENTAL) or start (otherwise) before this offset were found by earlier steps."""
     number: Ints
     """Number of live matches that have a MATCH_NUMBER()."""
     archive_rows: Ints
@@ -74,38 +74,37 @@ class Marks(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class StepCounts:
-    """Counts of one step: rows, matches and results, and the size of the state after it."""
+class SummedCounts:
+    """Counts that are summed over steps."""
 
     rows: int = 0
     late_rows: int = 0
     """Late rows of both sides."""
     late_archive_rows: int = 0
-    """Those of them that belong to a separate archive table."""
+    """Late rows of a separate archive table."""
     live_matches: int = 0
     archive_matches: int = 0
     """Archive starts with a match that this step found."""
     results: int = 0
+
+
+SUMMED = tuple(count.name for count in fields(SummedCounts))
+
+
+@dataclass(frozen=True, slots=True)
+class StepCounts(SummedCounts):
+    """Counts of one step, and the size of the state after it."""
+
     held_results: int = 0
     buffered_rows: int = 0
     """Archive rows that stay in memory."""
     cached_entries: int = 0
 
 
-SUMMED = ("rows", "late_rows", "late_archive_rows", "live_matches", "archive_matches", "results")
-"""The counts that are summed over steps."""
-
-
 @dataclass(frozen=True, slots=True)
-class RunTotals:
+class RunTotals(SummedCounts):
     """Sums over all steps so far, and the largest sizes of buffer and cache (the paper's Table 5)."""
 
-    rows: int = 0
-    late_rows: int = 0
-    late_archive_rows: int = 0
-    live_matches: int = 0
-    archive_matches: int = 0
-    results: int = 0
     most_buffered_rows: int = 0
     most_cached_entries: int = 0
     live_seconds: float = 0.0
@@ -161,8 +160,7 @@ def state_bytes(state: CorrelationState, query: str) -> bytes:
     marks = pa.RecordBatch.from_arrays([pa.array(column) for column in state.marks], names=list(Marks._fields))
     batches = {"marks": marks} | {name: getattr(state, name) for name in _PARTS}
     present = {name: to_bytes(batch) for name, batch in batches.items() if batch is not None}
-    totals = {name: getattr(state.totals, name) for name in RunTotals.__slots__}
-    numbers = {"known_until": state.known_until, "totals": totals, "planner": state.planner}
+    numbers = {"known_until": state.known_until, "totals": asdict(state.totals), "planner": state.planner}
     columns = [pa.array(list(present), pa.string()), pa.array(list(present.values()), pa.large_binary())]
     segments = pa.RecordBatch.from_arrays(columns, names=["part", "bytes"])
     metadata = {QUERY: query, _NUMBERS: json.dumps(numbers)}

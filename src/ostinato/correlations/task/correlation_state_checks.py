@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -32,14 +33,14 @@ def check_state(
     else:
         _check_rows(state.archive, state.waiting_archive, archive, task.archive)
     _check_by_key(state, writer)
-    _check_plain_numbers({name: getattr(state.totals, name) for name in type(state.totals).__slots__})
+    _check_plain_numbers(asdict(state.totals))
     _check_plain_numbers(state.planner)
 
 
 def _check_keys(state: CorrelationState, task: CorrelationTask) -> None:
     count = len(state.marks.base)
     if not task.keys:
-        check(state.keys is None and count <= 1, STATE, "there are keys where none were asked for")
+        check(state.keys is None and count <= 1, STATE, "it has keys, and the query has none")
         return
     if state.keys is None:
         check(count == 0, STATE, "keys are missing")
@@ -57,11 +58,11 @@ def _check_marks(state: CorrelationState, task: CorrelationTask) -> None:
         {
             "live rows": (marks.live_rows, 0, LARGEST),
             "the next start": (marks.live_start, 0, marks.live_rows),
-            "what was given": (marks.live_given, 0, marks.live_rows),
+            "the last reported live match": (marks.live_given, 0, marks.live_rows),
             "the number of matches": (marks.number, 0, LARGEST),
             "archive rows": (marks.archive_rows, 0, archive_rows),
-            "the first place": (marks.base, -LARGEST, LARGEST),
-            "what was searched": (marks.search_from, 0, LARGEST),
+            "the first position": (marks.base, -LARGEST, LARGEST),
+            "the last searched start": (marks.search_from, 0, LARGEST),
         },
     )
     check(int(marks.live_rows.sum()) == _count(state.live), STATE, "it counts other live rows than there are")
@@ -76,7 +77,8 @@ def _count(rows: pa.RecordBatch | None) -> int:
 def _check_rows(
     in_memory: pa.RecordBatch | None, waiting: pa.RecordBatch | None, arriving: pa.Table | None, side: SideTask
 ) -> None:
-    """Rows of the state have the columns of arriving rows. If none arrive, they have those that the clause reads."""
+    """Rows of the state have the columns of arriving rows. If no rows arrive, they have the columns that the clause
+    reads."""
     wanted = set(side.no_rows().schema.names)
     for rows in (in_memory, waiting):
         if rows is None:
@@ -116,10 +118,10 @@ def _numbers(batch: pa.RecordBatch, name: str, keys: int) -> Ints:
 def _check_plain_numbers(value: Any) -> None:
     """Checks that all numbers of the planner and the totals are finite and not negative."""
     if isinstance(value, dict):
-        for one in value.values():
-            _check_plain_numbers(one)
+        for item in value.values():
+            _check_plain_numbers(item)
     elif isinstance(value, list):
-        for one in value:
-            _check_plain_numbers(one)
+        for item in value:
+            _check_plain_numbers(item)
     elif isinstance(value, int | float):
         check(math.isfinite(value) and 0 <= value <= LARGEST, STATE, "a count or a time is out of range")

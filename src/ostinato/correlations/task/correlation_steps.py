@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ostinato.correlations.strategies.sides import NO_TIME, Ints, Times, first_longer
-from ostinato.correlations.strategies.step_matches import NOT_FOUND_HERE, Growths
+from ostinato.clause.matching.growths import ProbeMode
+from ostinato.correlations.strategies.sides import NO_TIME, Ints, RowTimes, first_longer
+from ostinato.correlations.strategies.step_matches import NOT_FOUND_HERE, Growths, Modes
 from ostinato.correlations.strategies.steps import CodesOfValues, StepInput
 from ostinato.correlations.task.correlation_intake import StepIntake
 from ostinato.correlations.task.correlation_state import CorrelationState
@@ -48,18 +49,27 @@ def step_of(
         live=sides.live,
         archive=sides.archive,
         region=task.region,
-        modes=task.modes,
+        modes=_modes(task),
         first_live_start=first_start,
-        given=live_at[:-1] + marks.live_given,
+        reported_before=live_at[:-1] + marks.live_given,
         live_end=live_end,
         live_ends_rise=not sides.live.times.keys_with_late_ends().any(),
         search_from=np.minimum(archive_at[:-1] + marks.search_from, archive_at[1:]),
         reopened=_reopened(before, intake, archive_at),
         archive_end=archive_end,
         base=marks.base,
-        known=_known(before),
+        known_growths=_cached_growths(before),
         finished=finished,
         codes=codes,
+    )
+
+
+def _modes(task: CorrelationTask) -> Modes:
+    maximal = task.archive_is_maximal
+    return Modes(
+        live=ProbeMode.INCREMENTAL if task.live_is_incremental else ProbeMode.CHAINED,
+        growing=ProbeMode.GROWING if maximal else ProbeMode.RECORDS,
+        as_of=ProbeMode.MAXIMAL if maximal else ProbeMode.PREFERRED,
     )
 
 
@@ -73,7 +83,7 @@ def _consumable(side: WindowSide, task: SideTask, known_until: int | None, start
     return np.maximum(end - task.rows_after, np.minimum(start, end))
 
 
-def _before_waiting(times: Times, end: Ints) -> int:
+def _before_waiting(times: RowTimes, end: Ints) -> int:
     """The time before the first row that waits. Rows in later steps are later than this."""
     waiting = end[end < times.key_at[1:]]
     return max(int(times.start[waiting].min(initial=np.iinfo(np.int64).max)) - 1, NO_TIME)
@@ -89,7 +99,7 @@ def _reopened(before: CorrelationState, intake: StepIntake, archive_at: Ints) ->
     return rows
 
 
-def _known(before: CorrelationState) -> Growths:
+def _cached_growths(before: CorrelationState) -> Growths:
     """The archive matches of the cache."""
     if before.cache is None:
         return Growths.none()

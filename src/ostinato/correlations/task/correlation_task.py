@@ -5,23 +5,23 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import pyarrow as pa
 
 from ostinato.calls.options import one_of, true_or_false, whole_number
 from ostinato.clause.automaton.nfa import ACCEPT_AT_END
 from ostinato.clause.language.clause_render import render_clause
-from ostinato.clause.matching.growths import ProbeMode
-from ostinato.clause.matching.match_engine import Task
 from ostinato.clause.plan.match_plan import slot_name
 from ostinato.clause.plan.slicing import margins_of
 from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.clause.query.clause import MatchMode
 from ostinato.correlations.language.correlation import Region
 from ostinato.correlations.plan.correlation_plan import TimeColumns
-from ostinato.correlations.strategies.step_matches import Modes
 from ostinato.expressions.syntax import Expr, MatchNumber, walk
+
+if TYPE_CHECKING:
+    from ostinato.clause.matching.match_engine import Task
 
 StrategyChoice = Literal["auto", "eager", "live_first", "archive_first"]
 
@@ -116,14 +116,12 @@ class CorrelationTask:
     """Slots of the live and the archive match that the join requires to be equal."""
 
     @property
-    def modes(self) -> Modes:
-        incremental = self.live.typed.plan.bound.clause.mode is MatchMode.INCREMENTAL
-        maximal = self.archive.typed.plan.bound.clause.mode is MatchMode.MAXIMAL
-        return Modes(
-            live=ProbeMode.INCREMENTAL if incremental else ProbeMode.CHAINED,
-            growing=ProbeMode.GROWING if maximal else ProbeMode.RECORDS,
-            as_of=ProbeMode.MAXIMAL if maximal else ProbeMode.PREFERRED,
-        )
+    def live_is_incremental(self) -> bool:
+        return self.live.typed.plan.bound.clause.mode is MatchMode.INCREMENTAL
+
+    @property
+    def archive_is_maximal(self) -> bool:
+        return self.archive.typed.plan.bound.clause.mode is MatchMode.MAXIMAL
 
     @property
     def has_fixed_distances(self) -> bool:
@@ -172,4 +170,4 @@ class CorrelationOptions:
         whole_number("step_rows", self.step_rows)
 
 
-AS_IT_FITS = CorrelationOptions()
+DEFAULT_OPTIONS = CorrelationOptions()

@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.correlations.strategies.contained import by_past
-from ostinato.correlations.strategies.cost_model import Choice, Observed
+from ostinato.correlations.strategies.cost_model import Observed, PlannerChoice
 from ostinato.correlations.strategies.step_matches import StepOutcome
 from ostinato.correlations.strategies.steps import AllLive, StepInput, all_live
 from ostinato.correlations.strategies.strategies import Strategy, strategy
 from ostinato.correlations.strategies.trial import try_out
-from ostinato.correlations.task.correlation_intake import IntakeDesk, StepIntake
+from ostinato.correlations.task.correlation_intake import RowIntake, StepIntake
 from ostinato.correlations.task.correlation_memory import Outlook, live_numbers, outlook_of, remember
 from ostinato.correlations.task.correlation_results import ResultWriter, cached_starts
 from ostinato.correlations.task.correlation_state import (
@@ -33,7 +33,7 @@ from ostinato.correlations.task.correlation_state import (
 )
 from ostinato.correlations.task.correlation_state_checks import check_state
 from ostinato.correlations.task.correlation_steps import Sides, StepRows, in_steps, step_of
-from ostinato.correlations.task.correlation_task import AS_IT_FITS, CorrelationOptions, CorrelationTask, SideTask
+from ostinato.correlations.task.correlation_task import DEFAULT_OPTIONS, CorrelationOptions, CorrelationTask, SideTask
 from ostinato.correlations.task.join_codes import SlotCodes, indexed_slots
 from ostinato.correlations.task.side_rows import THREAD_CLOCK, SideWorker, WindowSide
 from ostinato.correlations.task.step_planner import (
@@ -54,8 +54,11 @@ from ostinato.streams.stored_state import reading
 
 
 @dataclass(frozen=True, slots=True)
-class CorrelationStep:
-    """The result of one `advance`. If rows are `wanted`, the step wasn't done: it has to run again with them."""
+class StoredStep:
+    """The result of one `advance`. If rows are `wanted`, the step wasn't done: it has to run again with them.
+
+    The state is bytes.
+    """
 
     results: pa.Table
     state: bytes
@@ -63,8 +66,8 @@ class CorrelationStep:
     counts: StepCounts
 
 
-class Advanced(NamedTuple):
-    """The same with the state in memory."""
+class AdvancedStep(NamedTuple):
+    """The result of one step, with the state in memory."""
 
     results: pa.Table
     state: CorrelationState
@@ -93,7 +96,7 @@ class Correlator:
     def __init__(
         self,
         task: CorrelationTask,
-        options: CorrelationOptions = AS_IT_FITS,
+        options: CorrelationOptions = DEFAULT_OPTIONS,
         shared_live: SharedLive | None = None,
         *,
         comparator: Strategy | None = None,
@@ -117,7 +120,7 @@ class Correlator:
         self.live = SideWorker(task.live, clock)
         self.archive = SideWorker(task.archive, clock)
         self.bounded = task.bounded(self.archive.worker.task)
-        self.desk = IntakeDesk(task, self.live, self.archive)
+        self.intake = RowIntake(task, self.live, self.archive)
         self.writer = ResultWriter(task)
         self.indexed = indexed_slots(task)
         self.fingerprint = task.fingerprint()
@@ -131,7 +134,7 @@ class Correlator:
         finished: bool = False,
         *,
         history: pa.Table | None = None,
-    ) -> CorrelationStep:
+    ) -> StoredStep:
         """One step. Tables have the shipped columns, and rows in any order; None: no rows.
 
         `archive`: rows of a separate archive table. `history`: rows that were read back because the same step without
@@ -141,7 +144,7 @@ class Correlator:
         check_state(before, self.task, self.writer, live, archive)
         done = self.run(before, live, archive, watermark_us, finished=finished, history=history)
         after = b"" if finished else state_bytes(done.state, self.fingerprint)
-        return CorrelationStep(done.results, after, done.wanted, done.counts)
+        return StoredStep(done.results, after, done.wanted, done.counts)
 
     def run(
         self,
@@ -152,7 +155,7 @@ class Correlator:
         *,
         finished: bool = False,
         history: pa.Table | None = None,
-    ) -> Advanced:
+    ) -> AdvancedStep:
         """The same without bytes. If all rows are in memory, many rows are matched in several steps."""
         if self.task.live.counts_in_define and not finished:
             raise MatchError(
@@ -164,12 +167,12 @@ class Correlator:
         all_at_once = self.task.live.counts_in_define or self.shared_live is not None
         if all_at_once or self.options.recent_rows is not None or self.task.has_history:
             return self.step(before, all_rows, history)
-        done: list[Advanced] = []
+        done: list[AdvancedStep] = []
         for rows in in_steps((self.live, self.archive), all_rows, self.options.step_rows):
             done.append(self.step(done[-1].state if done else before, rows))
-        return done[0] if len(done) == 1 else self._together(done)
+        return done[0] if len(done) == 1 else self._joined_steps(done)
 
-    def step(self, before: CorrelationState, rows: StepRows, history: pa.Table | None = None) -> Advanced:
+    def step(self, before: CorrelationState, rows: StepRows, history: pa.Table | None = None) -> AdvancedStep:
         """A single step."""
         intake, sides, step = self._open(before, rows, history)
         with reading(STATE):
@@ -179,7 +182,7 @@ class Correlator:
             wanted = wanted_ranges(self.task, step, intake)
             if wanted.num_rows:
                 nothing = self.writer.schema.empty_table()
-                return Advanced(
+                return AdvancedStep(
                     nothing, before, wanted, StepCounts(intake.arrived, intake.late, intake.late_archive), planner_state
                 )
         found_pairs = self._find_pairs(step, sides, planner_state, intake.arrived)
@@ -188,7 +191,7 @@ class Correlator:
     # --- the step ---
 
     def _open(self, before: CorrelationState, rows: StepRows, history: pa.Table | None) -> _Opened:
-        intake = self.desk.take_in(before, rows.live, rows.archive, history, rows.watermark, finished=rows.finished)
+        intake = self.intake.take_in(before, rows.live, rows.archive, history, rows.watermark, finished=rows.finished)
         sides = self._sides(intake)
         codes = SlotCodes(self.indexed, sides, before, self.writer) if self.indexed else None
         step = step_of(self.task, before, intake, sides, codes, finished=rows.finished)
@@ -220,7 +223,7 @@ class Correlator:
         outcome, own = self._run(planner_state.choice, step, sides, rows)
         return _FoundPairs(outcome, after_step(planner_state, own, self.candidates))
 
-    def _run(self, choice: Choice, step: StepInput, sides: Sides, rows: int) -> tuple[StepOutcome, Observed]:
+    def _run(self, choice: PlannerChoice, step: StepInput, sides: Sides, rows: int) -> tuple[StepOutcome, Observed]:
         before = replace(sides.live.cost), replace(sides.archive.cost)
         began_ns = self.clock.now_ns()
         find_pairs = self.comparator or strategy(choice.strategy, cache=choice.cache)
@@ -242,7 +245,7 @@ class Correlator:
         sides: Sides,
         *,
         finished: bool,
-    ) -> Advanced:
+    ) -> AdvancedStep:
         outcome = found_pairs.outcome
         number, numbered = live_numbers(self.task, intake, step, outcome)
         new = self.writer.rows(sides.live, outcome, number, before) if len(outcome.live_of_pair) else None
@@ -264,7 +267,9 @@ class Correlator:
         )
         state = NEW if finished else memory.state(intake, cache, held, planner_to_json(found_pairs.planner_state))
         totals = before.totals.plus(counts, sides.live.cost, sides.archive.cost)
-        return Advanced(results, replace(state, totals=totals), no_ranges(self.task), counts, found_pairs.planner_state)
+        return AdvancedStep(
+            results, replace(state, totals=totals), no_ranges(self.task), counts, found_pairs.planner_state
+        )
 
     def _cache(self, before: CorrelationState, outcome: StepOutcome, outlook: Outlook) -> pa.RecordBatch | None:
         growths = outcome.growths
@@ -274,7 +279,7 @@ class Correlator:
         )
         return self.writer.cache(outcome, chosen[reached], before)
 
-    def _together(self, done: Sequence[Advanced]) -> Advanced:
+    def _joined_steps(self, done: Sequence[AdvancedStep]) -> AdvancedStep:
         """Joins the results of several steps. In each key, results of earlier steps come first."""
         last = done[-1]
         counts = replace(last.counts, **{name: sum(getattr(each.counts, name) for each in done) for name in SUMMED})
@@ -294,7 +299,7 @@ class _FoundPairs(NamedTuple):
 
 __all__ = [
     "CorrelationOptions",
-    "CorrelationStep",
+    "StoredStep",
     "CorrelationTask",
     "Correlator",
     "SharedLive",

@@ -21,7 +21,7 @@ from ostinato.expressions.values.value_order import group_numbers
 def indexed_slots(task: CorrelationTask) -> tuple[tuple[int, int], ...]:
     """The equalities between values of the same type."""
     live, archive = task.live.typed.slot_types, task.archive.typed.slot_types
-    return tuple((one, other) for one, other in task.equalities if live[one] == archive[other])
+    return tuple(slots for slots in task.equalities if live[slots[0]] == archive[slots[1]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +37,17 @@ class SlotCodes:
         self, live: LiveMatches, live_probe_matches: ProbeMatches, growths: Growths, archive_probe_matches: ProbeMatches
     ) -> tuple[Ints, Ints]:
         of_live = self.sides.live.values(live_probe_matches, live.match_index).arrays
-        names = [slot_name(other) for _, other in self.slots]
-        every = np.arange(len(growths.key))
+        names = [slot_name(archive_slot) for _, archive_slot in self.slots]
+        all_growths = np.arange(len(growths.key))
         of_archive = self.writer.growth_values(
-            growths, archive_probe_matches, self.sides.archive, every, self.before, names
+            growths, archive_probe_matches, self.sides.archive, all_growths, self.before, names
         )
         count = len(live.key)
-        pairs = [(of_live[slot_name(one)], of_archive[slot_name(other)]) for one, other in self.slots]
-        columns = [pa.concat_arrays(pair) for pair in pairs]
-        codes = group_numbers(count + len(every), columns)
+        columns = [
+            pa.concat_arrays([of_live[slot_name(live_slot)], of_archive[slot_name(archive_slot)]])
+            for live_slot, archive_slot in self.slots
+        ]
+        codes = group_numbers(count + len(all_growths), columns)
         for column in columns:
             if column.null_count:
                 codes = np.where(np.asarray(column.is_null()), -1, codes)

@@ -9,10 +9,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ostinato.clause.matching.growths import Prepared, ProbeMatches, ProbeMode, Probes, find, matches_at, quiet_before
+from ostinato.clause.matching.growths import (
+    PreparedRows,
+    ProbeMatches,
+    ProbeMode,
+    Probes,
+    find,
+    matches_at,
+    quiet_before,
+)
 from ostinato.clause.matching.match_engine import Task
 from ostinato.clause.task.clause_worker import Window, Worker
-from ostinato.correlations.strategies.sides import LARGEST_TIME, NO_TIME, Ints, SearchCost, Times
+from ostinato.correlations.strategies.sides import LARGEST_TIME, NO_TIME, Ints, RowTimes, SearchCost
 from ostinato.correlations.task.correlation_task import SideTask
 from ostinato.errors import MatchError
 from ostinato.expressions.values.value_order import OrderKey
@@ -74,7 +82,7 @@ class SideWorker:
     def side(self, rows: pa.RecordBatch, key_at: Ints, known_until: int, task: Task | None = None) -> WindowSide:
         """A side of ordered rows. Key k has the rows `key_at[k]:key_at[k + 1]`. `task` may bound matches further."""
         window = self.worker.window(self.batch(rows), Ordered(None, key_at))
-        times = Times(key_at, *self.times_of(rows))
+        times = RowTimes(key_at, *self.times_of(rows))
         return WindowSide(self, rows, window, times, self.worker.task if task is None else task, known_until)
 
 
@@ -96,17 +104,17 @@ class WindowSide:
     owner: SideWorker
     rows: pa.RecordBatch
     window: Window
-    times: Times
+    times: RowTimes
     task: Task
     known_until: int
     decided_until: Ints | None = None
     """For each key, the first row whose conditions later rows may change; None: end of input."""
     cost: SearchCost = field(default_factory=SearchCost)
-    _prepared: Prepared | None = None
+    _prepared: PreparedRows | None = None
     _quiet: Ints | None = None
 
     @property
-    def prepared(self) -> Prepared:
+    def prepared(self) -> PreparedRows:
         if self._prepared is None:  # not timed: all strategies need it
             self._prepared = self.owner.worker.prepared(self.window, self.task, self.decided_until)
         return self._prepared

@@ -7,9 +7,9 @@ from typing import Any
 
 from ostinato.correlations.strategies.cost_model import (
     CHOICES,
-    Choice,
     Factors,
     Observed,
+    PlannerChoice,
     RegionSums,
     Searches,
     factors_of,
@@ -40,7 +40,7 @@ def declined_strategies(task: CorrelationTask) -> dict[str, str]:
     return {"archive_first": reason}
 
 
-def candidates_of(task: CorrelationTask, options: CorrelationOptions) -> tuple[Choice, ...]:
+def candidates_of(task: CorrelationTask, options: CorrelationOptions) -> tuple[PlannerChoice, ...]:
     """The choices that may run. Raises CORRELATION_STRATEGY if the named strategy can't run the query."""
     declined = declined_strategies(task)
     if options.strategy in declined:
@@ -50,7 +50,7 @@ def candidates_of(task: CorrelationTask, options: CorrelationOptions) -> tuple[C
             hint='leave the choice to strategy="auto", or take "live_first"',
         )
     if options.strategy != "auto":
-        return (Choice(options.strategy, options.cache),)
+        return (PlannerChoice(options.strategy, options.cache),)
     return tuple(
         choice
         for choice in CHOICES
@@ -58,7 +58,7 @@ def candidates_of(task: CorrelationTask, options: CorrelationOptions) -> tuple[C
     )
 
 
-def keeps_growths(candidates: tuple[Choice, ...]) -> bool:
+def keeps_growths(candidates: tuple[PlannerChoice, ...]) -> bool:
     """Whether searched archive starts are never searched again, whichever candidate runs next."""
     return all(
         choice.strategy in ("eager", "archive_first") or (choice.strategy == "live_first" and choice.cache)
@@ -75,7 +75,7 @@ class PlannerState:
     rows: int = 0
 
     @property
-    def choice(self) -> Choice:
+    def choice(self) -> PlannerChoice:
         return self.decision.choice
 
     @property
@@ -83,21 +83,21 @@ class PlannerState:
         return factors_of(self.observed)
 
 
-def first_planner_state(candidates: tuple[Choice, ...]) -> PlannerState:
+def first_planner_state(candidates: tuple[PlannerChoice, ...]) -> PlannerState:
     decision = first_decision(candidates)
-    return PlannerState(replace(decision, reason="asked for") if len(candidates) == 1 else decision)
+    return PlannerState(replace(decision, reason="set by the option strategy") if len(candidates) == 1 else decision)
 
 
-def trial_rows(planner_state: PlannerState, candidates: tuple[Choice, ...], rows: int, *, finished: bool) -> int:
+def trial_rows(planner_state: PlannerState, candidates: tuple[PlannerChoice, ...], rows: int, *, finished: bool) -> int:
     """Number of a step's rows that a trial searches before a strategy is chosen; 0: no trial."""
     if len(candidates) == 1 or not is_trial_due(planner_state.decision, planner_state.rows):
         return 0
     return rows_to_try(rows, finished=finished)
 
 
-def after_trial(planner_state: PlannerState, seen: Observed, candidates: tuple[Choice, ...]) -> PlannerState:
+def after_trial(planner_state: PlannerState, measured: Observed, candidates: tuple[PlannerChoice, ...]) -> PlannerState:
     """Decides after a trial. Its rows don't count as processed rows."""
-    observed = planner_state.observed.plus(seen, DECAY)
+    observed = planner_state.observed.plus(measured, DECAY)
     factors = factors_of(observed)
     if factors is None:  # one side has no rows yet
         return planner_state
@@ -105,19 +105,19 @@ def after_trial(planner_state: PlannerState, seen: Observed, candidates: tuple[C
     return replace(planner_state, decision=postponed(decision, planner_state.rows), observed=observed)
 
 
-def after_step(planner_state: PlannerState, seen: Observed, candidates: tuple[Choice, ...]) -> PlannerState:
+def after_step(planner_state: PlannerState, measured: Observed, candidates: tuple[PlannerChoice, ...]) -> PlannerState:
     """Decides after a step. Steps before the first trial aren't measured: they mostly load kernels."""
     if len(candidates) > 1 and not planner_state.decision.next_trial:
-        return replace(planner_state, rows=planner_state.rows + int(seen.rows))
-    observed = planner_state.observed.plus(seen, DECAY)
+        return replace(planner_state, rows=planner_state.rows + int(measured.rows))
+    observed = planner_state.observed.plus(measured, DECAY)
     decision = planner_state.decision
     if len(candidates) > 1:
         decision = decide(decision, factors_of(observed), candidates)
-    return replace(planner_state, decision=decision, observed=observed, rows=planner_state.rows + int(seen.rows))
+    return replace(planner_state, decision=decision, observed=observed, rows=planner_state.rows + int(measured.rows))
 
 
 def observed_of(
-    choice: Choice, outcome: StepOutcome, live: SearchCost, archive: SearchCost, rows: int, join_seconds: float
+    choice: PlannerChoice, outcome: StepOutcome, live: SearchCost, archive: SearchCost, rows: int, join_seconds: float
 ) -> Observed:
     """The observations of a step, by the strategy that ran."""
     live_searches = Searches(live.rows, live.seconds, len(outcome.live.key))
@@ -150,13 +150,15 @@ def planner_to_json(planner_state: PlannerState) -> dict[str, Any]:
     }
 
 
-def planner_from_json(stored: dict[str, Any], candidates: tuple[Choice, ...]) -> PlannerState:
+def planner_from_json(stored: dict[str, Any], candidates: tuple[PlannerChoice, ...]) -> PlannerState:
     """Starts again if the stored choice is no longer a candidate."""
-    if not stored or Choice(*stored["choice"]) not in candidates:
+    if not stored or PlannerChoice(*stored["choice"]) not in candidates:
         return first_planner_state(candidates)
-    costs = None if stored["costs"] is None else {Choice(name, cache): cost for name, cache, cost in stored["costs"]}
+    costs = (
+        None if stored["costs"] is None else {PlannerChoice(name, cache): cost for name, cache, cost in stored["costs"]}
+    )
     factors = None if stored["factors"] is None else Factors(**stored["factors"])
-    decision = Decision(Choice(*stored["choice"]), stored["reason"], factors, costs, stored["next_trial"])
+    decision = Decision(PlannerChoice(*stored["choice"]), stored["reason"], factors, costs, stored["next_trial"])
     observed: dict[str, Any] = {
         name: Searches(*value) if name in _SEARCHES else RegionSums(*value) if name in _REGIONS else value
         for name, value in stored["observed"].items()

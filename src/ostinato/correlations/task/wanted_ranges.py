@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.correlations.strategies.sides import Ints
-from ostinato.correlations.strategies.steps import StepInput, all_live, seen
+from ostinato.correlations.strategies.steps import StepInput, all_live, archive_rows_as_of
 from ostinato.correlations.task.correlation_intake import StepIntake
 from ostinato.correlations.task.correlation_task import CorrelationTask
 
@@ -28,7 +28,7 @@ def wanted_ranges(task: CorrelationTask, step: StepInput, intake: StepIntake) ->
     since, until = missing.since[live.key], np.minimum(missing.until, complete_from)[live.key]
     until = np.minimum(until, live.start)
     if task.region.kind == "rows":
-        lack = step.base[live.key] - (seen(step, live) - int(task.region.size)) + task.archive.rows_before
+        lack = step.base[live.key] - (archive_rows_as_of(step, live) - int(task.region.size)) + task.archive.rows_before
         needs = (since < until) & (lack > 0) & missing.is_some[live.key]
         rows = np.zeros(times.keys, np.int64)
         np.maximum.at(rows, live.key[needs], lack[needs])

@@ -58,12 +58,20 @@ class TrendAutomaton:
             entries[transition.target] = transition.label
         return tuple(entries)
 
-    def dump(self) -> str:
-        """The automaton as text, one state a line; `!` marks what must be absent, `.` an accepting state.
+    def first_labels(self) -> frozenset[int]:
+        """The labels that a match may start with."""
+        return frozenset(transition.label for transition in self.transitions if transition.source == START)
 
-        >>> from ostinato.event_queries.language.event_query import Absent, InOrder, OneEvent, Repeated, Times
+    def absences_at_end(self, state: int) -> frozenset[int]:
+        """The absences that a match that ends in the state asks for."""
+        return frozenset(absence for at, absence in self.end_absences if at == state)
+
+    def dump(self) -> str:
+        """The automaton as text, one state a line; `!` marks an absence, `.` an accepting state.
+
+        >>> from ostinato.event_queries.language.event_query import Absent, InOrder, OneEvent, Repeated, Quantifier
         >>> a, b, c = (OneEvent(name, name.lower()) for name in "ABC")
-        >>> print(build_trend_automaton(InOrder((a, Absent(c), Repeated(b, Times.ONE_OR_MORE)))).dump())
+        >>> print(build_trend_automaton(InOrder((a, Absent(c), Repeated(b, Quantifier.ONE_OR_MORE)))).dump())
         start -> a 1
         1 -> !0 b 2
         2. -> b 2
@@ -74,24 +82,23 @@ class TrendAutomaton:
         )
 
     def _lines(self) -> list[str]:
-        ends = {state: [absence for at, absence in self.end_absences if at == state] for state in self.accepting}
         lines = []
         for state in range(self.states):
-            ways = ", ".join(
-                "".join(f"!{absence} " for absence in way.absences) + f"{self.labels[way.label]} {way.target}"
-                for way in self.transitions
-                if way.source == state
+            targets = ", ".join(
+                "".join(f"!{absence} " for absence in step.absences) + f"{self.labels[step.label]} {step.target}"
+                for step in self.transitions
+                if step.source == state
             )
             name = "start" if state == START else f"{state}." if state in self.accepting else f"{state}"
-            name += "".join(f" !{absence}" for absence in ends.get(state, ()))
-            lines.append(f"{name} -> {ways}".rstrip())
+            name += "".join(f" !{absence}" for absence in sorted(self.absences_at_end(state)))
+            lines.append(f"{name} -> {targets}".rstrip())
         return lines
 
 
 def build_trend_automaton(pattern: EventPattern) -> TrendAutomaton:
     """The automaton of a pattern without AND. Raises PATTERN_TOO_LARGE, AMBIGUOUS_NEGATION."""
     positions = Positions()
-    ends = positions.part(pattern)
+    ends = positions.add(pattern)
     return _merged(_determined(positions, ends), tuple(build_trend_automaton(body) for body in positions.absent))
 
 
@@ -115,12 +122,12 @@ def both(one: TrendAutomaton, other: TrendAutomaton) -> TrendAutomaton:
                 drafts.append(
                     _Draft((first, second), first in one.accepting and second in other.accepting, entry=label)
                 )
-            draft.ways[label] = (number[first, second], ())
+            draft.steps[label] = (number[first, second], ())
     return _merged(_Drafted(labels, drafts), ())
 
 
 def _by_name(automaton: TrendAutomaton) -> dict[tuple[int, str], int]:
-    return {(way.source, automaton.labels[way.label]): way.target for way in automaton.transitions}
+    return {(step.source, automaton.labels[step.label]): step.target for step in automaton.transitions}
 
 
 # --- positions -> states ----------------------------------------------------------------------------------------------
@@ -128,14 +135,14 @@ def _by_name(automaton: TrendAutomaton) -> dict[tuple[int, str], int]:
 
 @dataclass(slots=True)
 class _Draft:
-    """A state under construction: `ways` has for each label the next draft and the absences before it."""
+    """A state under construction: `steps` has for each label the next draft and the absences before it."""
 
     key: tuple[int, ...]
     """The positions of the state (or the two states of an intersection)."""
     accepting: bool = False
     end_absent: Absences = NOTHING
     entry: int = -1
-    ways: dict[int, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
+    steps: dict[int, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,43 +151,43 @@ class _Drafted:
     drafts: list[_Draft]
 
 
-def _determined(positions: Positions, whole: PatternEnds) -> _Drafted:
+def _determined(positions: Positions, ends: PatternEnds) -> _Drafted:
     """Subset construction: a state is the set of positions that one sequence of variables can lead to."""
     drafts = [_Draft(())]
     number: dict[tuple[int, ...], int] = {}
     for draft in drafts:  # grows during the loop
-        for label, (targets, absent) in _next_positions(positions, whole, draft).items():
+        for label, (targets, absent) in _next_positions(positions, ends, draft).items():
             if targets not in number:
                 number[targets] = len(drafts)
                 check_size(len(drafts))
-                drafts.append(_state(positions, whole, targets, label))
-            draft.ways[label] = (number[targets], tuple(sorted(absent)))
+                drafts.append(_state(positions, ends, targets, label))
+            draft.steps[label] = (number[targets], tuple(sorted(absent)))
     return _Drafted(tuple(positions.labels), drafts)
 
 
 def _next_positions(
     positions: Positions, ends: PatternEnds, draft: _Draft
 ) -> dict[int, tuple[tuple[int, ...], Absences]]:
-    """For each label, the positions that an event bound to it leads to, and the absences that all ways there share."""
+    """For each label, the positions that an event bound to it leads to, and the absences before it."""
     reached: dict[int, tuple[set[int], set[Absences]]] = {}
     steps: list[dict[int, set[Absences]]] = [positions.follow[position] for position in draft.key]
     if not draft.key:
         steps = [{position: {absent} for position, absent in ends.first.items()}]
     for step in steps:
-        for target, ways in step.items():
+        for target, absences in step.items():
             targets, absent = reached.setdefault(positions.label_of[target], (set(), set()))
             targets.add(target)
-            absent |= ways
+            absent |= absences
     return {label: (tuple(sorted(targets)), _agreed(absent, positions)) for label, (targets, absent) in reached.items()}
 
 
-def _state(positions: Positions, whole: PatternEnds, targets: tuple[int, ...], label: int) -> _Draft:
-    ends = {whole.last[position] for position in targets if position in whole.last}
-    return _Draft(targets, bool(ends), _agreed(ends, positions) if ends else NOTHING, label)
+def _state(positions: Positions, ends: PatternEnds, targets: tuple[int, ...], label: int) -> _Draft:
+    absences = {ends.last[position] for position in targets if position in ends.last}
+    return _Draft(targets, bool(absences), _agreed(absences, positions) if absences else NOTHING, label)
 
 
 def _agreed(absences: set[Absences], positions: Positions) -> Absences:
-    """The absences of all ways, if they are the same."""
+    """The absences that all positions ask for. Raises AMBIGUOUS_NEGATION if they differ."""
     if len(absences) == 1:
         return next(iter(absences))
     differing = min(frozenset.union(*absences) - frozenset.intersection(*absences))
@@ -201,7 +208,7 @@ def _merged(drafted: _Drafted, absences: tuple[TrendAutomaton, ...]) -> TrendAut
     drafts = drafted.drafts
     alive = _alive(drafts)
     for draft in drafts:
-        draft.ways = {label: way for label, way in draft.ways.items() if way[0] in alive}
+        draft.steps = {label: step for label, step in draft.steps.items() if step[0] in alive}
     classes = _same_future(drafts) if len(drafts) <= LARGEST_MERGED else list(range(len(drafts)))
     first_drafts: dict[int, int] = {}  # class -> its first draft, in the order of discovery: START comes first
     for i in range(len(drafts)):
@@ -211,7 +218,7 @@ def _merged(drafted: _Drafted, absences: tuple[TrendAutomaton, ...]) -> TrendAut
     transitions = [
         Transition(state[group], label, state[classes[to]], gone)
         for group, i in first_drafts.items()
-        for label, (to, gone) in sorted(drafts[i].ways.items())
+        for label, (to, gone) in sorted(drafts[i].steps.items())
     ]
     accepting = {state[group]: drafts[i].end_absent for group, i in first_drafts.items() if drafts[i].accepting}
     ends = tuple((at, absence) for at, absent in accepting.items() for absence in sorted(absent))
@@ -229,7 +236,7 @@ def _same_future(drafts: Sequence[_Draft]) -> list[int]:
     while True:
         refined = _numbered(
             [
-                (classes[i], tuple(sorted((label, classes[to], gone) for label, (to, gone) in draft.ways.items())))
+                (classes[i], tuple(sorted((label, classes[to], gone) for label, (to, gone) in draft.steps.items())))
                 for i, draft in enumerate(drafts)
             ]
         )
@@ -247,7 +254,7 @@ def _alive(drafts: Sequence[_Draft]) -> set[int]:
     """The drafts from which an accepting one can be reached."""
     sources: list[list[int]] = [[] for _ in drafts]
     for source, draft in enumerate(drafts):
-        for target, _ in draft.ways.values():
+        for target, _ in draft.steps.values():
             sources[target].append(source)
     alive = {i for i, draft in enumerate(drafts) if draft.accepting}
     waiting = list(alive)

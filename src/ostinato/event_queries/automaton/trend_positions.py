@@ -16,8 +16,8 @@ from ostinato.event_queries.language.event_query import (
     EventPattern,
     InOrder,
     OneEvent,
+    Quantifier,
     Repeated,
-    Times,
 )
 
 MAX_STATES = 4_096
@@ -45,7 +45,8 @@ class Positions:
         self.absent: dict[EventPattern, int] = {}
         self.absent_span: list[Span | None] = []
 
-    def part(self, pattern: EventPattern) -> PatternEnds:
+    def add(self, pattern: EventPattern) -> PatternEnds:
+        """Numbers the positions of a part of the pattern. Returns the ends of the part."""
         match pattern:
             case OneEvent(variable=variable):
                 position = len(self.label_of)
@@ -56,17 +57,17 @@ class Positions:
             case InOrder(parts):
                 return self.in_order(parts)
             case AnyOf(parts):
-                ends_of_parts = [self.part(part) for part in parts]
+                ends = [self.add(part) for part in parts]
                 return PatternEnds(
-                    {position: absent for part in ends_of_parts for position, absent in part.first.items()},
-                    {position: absent for part in ends_of_parts for position, absent in part.last.items()},
-                    any(part.may_be_empty for part in ends_of_parts),
+                    {position: absent for each in ends for position, absent in each.first.items()},
+                    {position: absent for each in ends for position, absent in each.last.items()},
+                    any(each.may_be_empty for each in ends),
                 )
             case Repeated(body, times):
-                inner = self.part(body)
-                if times is not Times.AT_MOST_ONE:
+                inner = self.add(body)
+                if times is not Quantifier.AT_MOST_ONE:
                     self.connect(inner.last, inner.first)
-                return PatternEnds(inner.first, inner.last, inner.may_be_empty or times is not Times.ONE_OR_MORE)
+                return PatternEnds(inner.first, inner.last, inner.may_be_empty or times is not Quantifier.ONE_OR_MORE)
             case Absent(span=span):
                 raise QueryError("NEGATION_MISPLACED", "NOT stands inside SEQ, beside something that occurs", span=span)
             case AllOf(span=span):
@@ -84,7 +85,7 @@ class Positions:
                 self.numbered(pattern)
                 waiting.append(pattern)
                 continue
-            before = self.part(pattern)
+            before = self.add(pattern)
             for absent in waiting:
                 _check_beside(before, absent)
             joined_ends = self.joined(
@@ -92,7 +93,7 @@ class Positions:
             )
             waiting = []
         if before is None and waiting:
-            self.part(waiting[0])  # raises: nothing occurs
+            self.add(waiting[0])  # raises: nothing occurs
         return PatternEnds(joined_ends.first, self.more(joined_ends.last, waiting), joined_ends.may_be_empty)
 
     def joined(self, left: PatternEnds, right: PatternEnds) -> PatternEnds:

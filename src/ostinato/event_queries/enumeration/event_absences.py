@@ -1,16 +1,16 @@
-"""Patterns under NOT -> for each row, their nearest match before it and behind it. Built on `event_marks`."""
+"""Patterns under NOT -> for each row, their nearest matches before and after it. Built on `event_marks`."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ostinato.event_queries.automaton.trend_automaton import START
-from ostinato.event_queries.enumeration.event_marks import ANY, Absences, Bounds, mark_sequences
+from ostinato.event_queries.enumeration.event_marks import ANY, Absences, EndBounds, mark_sequences
 from ostinato.event_queries.enumeration.event_tables import (
     NEVER,
     Ints,
+    LabelMembers,
     Longs,
-    Members,
     Steps,
     make_members,
     make_steps,
@@ -20,7 +20,7 @@ from ostinato.event_queries.plan.event_program import Events, Program
 from ostinato.kernels.kernel_cache import borrowing_kernel
 from ostinato.kernels.stopping import check_stopped, stop_flag
 
-EVERYWHERE = Bounds(accept_from=0, accept_until=NEVER, absent_until=NEVER)
+EVERYWHERE = EndBounds(accept_from=0, accept_until=NEVER, absent_until=NEVER)
 """Bounds under which a match may end at any row."""
 
 
@@ -41,33 +41,21 @@ def find_absences(program: Program, events: Events, group_end: Ints, reach: Long
         members = make_members(steps, program.absent_qualifies[number], events, group_end)
         tests = make_tests(edges, len(automaton.labels), members, events, reach)
         ends = np.full(members.size, NEVER, np.int32)
-        room = np.empty((2, automaton.states), np.int64)
-        mark_sequences(
-            events.starts,
-            EVERYWHERE,
-            ANY,
-            NEVER,
-            steps,
-            members,
-            tests,
-            no_absences(),
-            ends,
-            room[0],
-            room[1],
-            stop_flag(),
-        )
+        best_ends = np.empty((2, automaton.states), np.int64)
+        tables = (steps, members, tests, no_absences())
+        mark_sequences(events.starts, EVERYWHERE, ANY, NEVER, *tables, ends, best_ends, stop_flag())
         check_stopped()
         first_end = _ends_by_start(steps, members, ends, len(events.time))
         fill_absences(events.starts, first_end, group_end, absences.latest_start[number], absences.earliest_end[number])
     return absences
 
 
-def _ends_by_start(steps: Steps, members: Members, ends: Ints, rows: int) -> Ints:
+def _ends_by_start(steps: Steps, members: LabelMembers, ends: Ints, rows: int) -> Ints:
     """For each row, the earliest end of a match that starts there; NEVER if none does."""
     result = np.full(rows, NEVER, np.int32)
     for step in range(steps.leave_at[START], steps.leave_at[START + 1]):
         label, state = steps.label[step], steps.target[step]
-        low, high = members.place[label, 0], members.place[label, -1]
+        low, high = members.rank[label, 0], members.rank[label, -1]
         started = members.rows[low:high]
         here = ends[members.offset[state] + low : members.offset[state] + high]
         result[started] = np.minimum(result[started], here)

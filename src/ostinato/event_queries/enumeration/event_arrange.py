@@ -14,40 +14,40 @@ _DIGIT = 8
 
 
 @called_kernel
-def arrange(block, output, group_end, found, wanted, matches, rows):  # type: ignore[no-untyped-def]
-    """Copies the first `wanted` of `found` matches behind the output; returns the output's new number of rows.
+def arrange(block, output, group_end, count, wanted, matches, rows):  # type: ignore[no-untyped-def]
+    """Copies the first `wanted` of `count` matches behind the output; returns the output's new number of rows.
 
     `matches` and `rows` are the current sizes of the output. Of two rows the later one has the larger `group_end`.
     """
     at, from_rows, from_labels = block.at, block.rows, block.labels
     to_at, to_rows, to_labels = output.at, output.rows, output.labels
-    least, most, in_order = _keys(block, group_end, found)
-    which = 0
+    least, most, in_order = _keys(block, group_end, count)
+    half = 0
     if not in_order:
-        if found <= _FEW:
-            _by_insertion(block.keys[0], block.numbers[0], found)
+        if count <= _FEW:
+            _by_insertion(block.keys[0], block.numbers[0], count)
         else:
-            which = _by_digits(block.keys, block.numbers, block.digits, found, most - least)
-    numbers = block.numbers[which]
+            half = _by_digits(block.keys, block.numbers, block.digits, count, most - least)
+    numbers = block.numbers[half]
     for match in range(wanted):
         number = numbers[match]
         low, high = at[number], at[number + 1]
-        for place in range(low, high):
-            to_rows[rows] = from_rows[place]
-            to_labels[rows] = from_labels[place]
+        for source in range(low, high):
+            to_rows[rows] = from_rows[source]
+            to_labels[rows] = from_labels[source]
             rows += 1
         to_at[matches + match + 1] = rows
     return rows
 
 
 @inline_kernel
-def _keys(block, group_end, found):  # type: ignore[no-untyped-def]
+def _keys(block, group_end, count):  # type: ignore[no-untyped-def]
     """The time of each match's last event as a small number; the minimum, the maximum, and whether they ascend."""
     keys, numbers = block.keys[0], block.numbers[0]
     least = most = group_end[block.rows[block.at[1] - 1]]
     in_order = True
     before = least
-    for match in range(found):
+    for match in range(count):
         key = group_end[block.rows[block.at[match + 1] - 1]]
         in_order &= before <= key
         before = key
@@ -55,14 +55,14 @@ def _keys(block, group_end, found):  # type: ignore[no-untyped-def]
         most = max(most, key)
         keys[match] = key
         numbers[match] = match
-    for match in range(found):
+    for match in range(count):
         keys[match] -= least
     return least, most, in_order
 
 
 @inline_kernel
-def _by_insertion(keys, numbers, found):  # type: ignore[no-untyped-def]
-    for match in range(1, found):
+def _by_insertion(keys, numbers, count):  # type: ignore[no-untyped-def]
+    for match in range(1, count):
         key, number = keys[match], numbers[match]
         to = match
         while to > 0 and keys[to - 1] > key:
@@ -72,21 +72,21 @@ def _by_insertion(keys, numbers, found):  # type: ignore[no-untyped-def]
 
 
 @inline_kernel
-def _by_digits(keys, numbers, counts, found, largest):  # type: ignore[no-untyped-def]
+def _by_digits(keys, numbers, digit_counts, count, largest):  # type: ignore[no-untyped-def]
     """Sorts by one digit at a time, from one half of the buffer to the other; returns the half with the result."""
     source, shift = 0, 0
     while (largest >> shift) > 0:
-        counts[:] = 0
-        for match in range(found):
-            counts[((keys[source, match] >> shift) & 255) + 1] += 1
+        digit_counts[:] = 0
+        for match in range(count):
+            digit_counts[((keys[source, match] >> shift) & 255) + 1] += 1
         for digit in range(256):
-            counts[digit + 1] += counts[digit]
+            digit_counts[digit + 1] += digit_counts[digit]
         other = 1 - source
-        for match in range(found):
+        for match in range(count):
             key = keys[source, match]
             digit = (key >> shift) & 255
-            to = counts[digit]
-            counts[digit] = to + 1
+            to = digit_counts[digit]
+            digit_counts[digit] = to + 1
             keys[other, to] = key
             numbers[other, to] = numbers[source, match]
         source = other

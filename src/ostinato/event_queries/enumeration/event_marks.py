@@ -19,12 +19,12 @@ ANY, NEXT, STRICT = 0, 1, 2
 SELECTIONS = {Selection.ANY: ANY, Selection.NEXT: NEXT, Selection.STRICT: STRICT}
 
 SCANNED = 4096
-"""The most candidates that are tested for one row. Beyond them the next one counts as passing: this costs time, no
-match."""
+"""The most candidates that `mark` tests for one row. It takes the next one as passing. The search then tries more than
+it has to, but it finds the same matches."""
 
 
 class Absences(NamedTuple):
-    """For each NOT and row: rows of another event of the same sequence."""
+    """[absence, row]: the nearest matches of the patterns under NOT, in the row's sequence."""
 
     latest_start: NDArray[np.int32]
     """The latest start of a forbidden match that ends before the row's time; -1 if there is none."""
@@ -32,8 +32,8 @@ class Absences(NamedTuple):
     """The earliest end of a forbidden match that starts after the row's time; NEVER if there is none."""
 
 
-class Bounds(NamedTuple):
-    """Where matches may end, and how far behind them forbidden events matter."""
+class EndBounds(NamedTuple):
+    """Matches end in rows [accept_from, accept_until). No forbidden match may end behind them before `absent_until`."""
 
     accept_from: int
     accept_until: int
@@ -42,8 +42,8 @@ class Bounds(NamedTuple):
 
 @inline_kernel
 def nothing_between(step, row, later, steps, members, absences):  # type: ignore[no-untyped-def]
-    """Whether no forbidden match lies between `row` and `later`, which takes the step. If one does, no later row passes
-    either."""
+    """Whether no forbidden match lies between `row` and `later`, which takes the step. If one does, rows after `later`
+    fail, too."""
     for at in range(steps.absent_at[step], steps.absent_at[step + 1]):
         start = absences.latest_start[steps.absent[at], later]
         if start >= 0 and members.group_end[start] > members.group_end[row]:
@@ -57,14 +57,14 @@ def edge_holds(step, row, later, steps, members, tests):  # type: ignore[no-unty
     before_end = members.group_end[row]
     label = steps.label[step]
     before = steps.before[step]
-    labels = len(members.place)
+    labels = len(members.rank)
     for test in range(tests.at[before * labels + label], tests.at[before * labels + label + 1]):
         op = tests.op[test]
         if op == PAIR_TEST:
             if later >= tests.reach[row]:
                 return False
-            bit = tests.bits_at[tests.bits_from[test] + members.place[before, row]]
-            bit += members.place[label, later] - members.place[label, before_end]
+            bit = tests.bits_at[tests.bits_from[test] + members.rank[before, row]]
+            bit += members.rank[label, later] - members.rank[label, before_end]
             if not (tests.bits[bit >> 3] >> np.uint8(bit & 7)) & np.uint8(1):
                 return False
             continue
@@ -95,7 +95,7 @@ def following(row, state, end, steps, members, tests, absences):  # type: ignore
     first_row = NEVER
     for step in range(steps.leave_at[state], steps.leave_at[state + 1]):
         label = steps.label[step]
-        for at in range(members.place[label, members.group_end[row]], members.place[label, end]):
+        for at in range(members.rank[label, members.group_end[row]], members.rank[label, end]):
             later = members.rows[at]
             if later >= first_row:
                 break
@@ -122,14 +122,14 @@ def may_end(state, row, bounds, steps, absences):  # type: ignore[no-untyped-def
 
 @called_kernel
 def mark(  # type: ignore[no-untyped-def]
-    first, end, bounds, selection, scanned, steps, members, tests, absences, ends, later_best, group_best, stopped
+    first, end, bounds, selection, scanned, steps, members, tests, absences, ends, best_ends, stopped
 ):
     """Fills `ends` for the rows [first, end) of one sequence. Conditions over the run aren't considered.
 
-    `later_best` and `group_best` have room for one number for each state: the earliest end of any row after the current
-    time, and of rows at the current time.
+    `best_ends` is working space, [2, state]: the earliest end of rows after the current time, and of those at it.
     """
     states = len(steps.entry)
+    later_best, group_best = best_ends[0], best_ends[1]
     for state in range(states):
         later_best[state] = NEVER
         group_best[state] = NEVER
@@ -142,12 +142,11 @@ def mark(  # type: ignore[no-untyped-def]
             for state in range(states):
                 later_best[state] = min(later_best[state], group_best[state])
                 group_best[state] = NEVER
-        # No match with this row ends later, so rows beyond don't matter. This keeps long sequences with short windows
-        # fast.
+        # No match with this row ends later. This bound keeps long sequences with short windows fast.
         until = min(end, tests.reach[row])
-        for label in range(len(members.place)):
-            at = members.place[label, row]
-            if members.place[label, row + 1] == at:
+        for label in range(len(members.rank)):
+            at = members.rank[label, row]
+            if members.rank[label, row + 1] == at:
                 continue
             for which in range(steps.state_at[label], steps.state_at[label + 1]):
                 state = steps.states[which]
@@ -177,8 +176,8 @@ def _best_of_any(row, state, until, scanned, steps, members, tests, absences, en
             best = min(best, later_best[target])
             continue
         label = steps.label[step]
-        low = members.place[label, members.group_end[row]]
-        for at in range(low, members.place[label, until]):
+        low = members.rank[label, members.group_end[row]]
+        for at in range(low, members.rank[label, until]):
             later = members.rows[at]
             if later >= best or not nothing_between(step, row, later, steps, members, absences):
                 break
@@ -197,7 +196,7 @@ def _best_between(row, state, low, high, steps, members, tests, absences, ends):
     best = NEVER
     for step in range(steps.leave_at[state], steps.leave_at[state + 1]):
         target, label = steps.target[step], steps.label[step]
-        for at in range(members.place[label, low], members.place[label, high]):
+        for at in range(members.rank[label, low], members.rank[label, high]):
             later = members.rows[at]
             reached = ends[members.offset[target] + at]
             if reached < best and (
@@ -213,22 +212,9 @@ def _best_between(row, state, low, high, steps, members, tests, absences, ends):
 
 @borrowing_kernel
 def mark_sequences(  # type: ignore[no-untyped-def]
-    starts, bounds, selection, scanned, steps, members, tests, absences, ends, later_best, group_best, stopped
+    starts, bounds, selection, scanned, steps, members, tests, absences, ends, best_ends, stopped
 ):
     """Runs `mark` for every sequence."""
     for sequence in range(len(starts) - 1):
-        mark(
-            starts[sequence],
-            starts[sequence + 1],
-            bounds,
-            selection,
-            scanned,
-            steps,
-            members,
-            tests,
-            absences,
-            ends,
-            later_best,
-            group_best,
-            stopped,
-        )
+        first, end = starts[sequence], starts[sequence + 1]
+        mark(first, end, bounds, selection, scanned, steps, members, tests, absences, ends, best_ends, stopped)

@@ -26,7 +26,7 @@ from ostinato.event_queries.enumeration.event_search import search_plain_events
 from ostinato.event_queries.enumeration.event_tables import (
     NEVER,
     Ints,
-    Members,
+    LabelMembers,
     Steps,
     Tests,
     group_ends,
@@ -35,12 +35,11 @@ from ostinato.event_queries.enumeration.event_tables import (
     make_tests,
 )
 from ostinato.event_queries.enumeration.match_conditions import MatchConditions
+from ostinato.event_queries.enumeration.match_limits import DEFAULT_LIMITS, MatchLimits
 from ostinato.event_queries.plan.event_program import BoundKind, Events, Program
 from ostinato.expressions.run_conditions.run_columns import Column
 from ostinato.kernels.stopping import check_stopped, stop_flag
 
-DEFAULT_MOST_MATCHES = 10_000_000
-DEFAULT_MAX_PARTIAL_MATCHES = 10_000_000
 _NO_ROWS_LIMIT = 1 << 62
 MOST_VARIABLES = 256
 SMALL_BLOCK = 1 << 16
@@ -56,8 +55,8 @@ class EventMatches:
     labels: NDArray[np.uint8]
     scopes: Ranges
     """The scopes of the search: each sequence, or each window of it."""
-    found: NDArray[np.int64]
-    """The number of matches of each scope; matches of the scopes come one after another."""
+    match_counts: NDArray[np.int64]
+    """The number of matches of each scope. The matches of one scope follow those of the scope before."""
 
     @property
     def count(self) -> int:
@@ -65,24 +64,11 @@ class EventMatches:
 
     def sequence(self) -> NDArray[np.int64]:
         """The sequence of each match."""
-        return np.repeat(self.scopes.sequence, self.found)
+        return np.repeat(self.scopes.sequence, self.match_counts)
 
     def window(self) -> NDArray[np.int64]:
         """The start of the window of each match; NO_WINDOW without windows."""
-        return np.repeat(self.scopes.window, self.found)
-
-
-@dataclass(frozen=True, slots=True)
-class MatchLimits:
-    """Limits of a search."""
-
-    limit: int | None = None
-    """LIMIT: only the first this many matches of each sequence and window."""
-    most_matches: int = DEFAULT_MOST_MATCHES
-    max_partial_matches: int = DEFAULT_MAX_PARTIAL_MATCHES
-
-
-DEFAULT_LIMITS = MatchLimits()
+        return np.repeat(self.scopes.window, self.match_counts)
 
 
 def find_event_matches(
@@ -98,10 +84,10 @@ def find_event_matches(
     """
     if len(program.automaton.labels) > MOST_VARIABLES:
         raise MatchError("PATTERN_TOO_LARGE", f"RETURN MATCHES takes patterns of up to {MOST_VARIABLES} variables")
-    return _Search(program, events, limits, conditions, column).run()
+    return _EventSearch(program, events, limits, conditions, column).run()
 
 
-class _Search:
+class _EventSearch:
     """The arrays of one call; `run` drives the kernel over all scopes."""
 
     def __init__(
@@ -117,7 +103,7 @@ class _Search:
         group_end = group_ends(events)
         reach = reaches(events, extent)
         self.steps: Steps = make_steps(automaton, program.edges)
-        self.members: Members = make_members(self.steps, program.qualifies, events, group_end)
+        self.members: LabelMembers = make_members(self.steps, program.qualifies, events, group_end)
         self.tests: Tests = make_tests(program.edges, len(automaton.labels), self.members, events, reach)
         self.absences: Absences = find_absences(program, events, group_end, reach)
         self.position = positions(events, extent)
@@ -128,13 +114,13 @@ class _Search:
         registers = (0, 0)
         if conditions is not None:
             assert column is not None
-            self.checks = tie_checks(conditions, self.steps, len(events.time), column)
+            self.checks = tie_checks(conditions, automaton, self.steps, len(events.time), column)
             self.kernel = search_checked_events
             registers = (len(conditions.program.registers), len(conditions.program.accumulators))
         self.rules = self._rules()
         self.room = Room(automaton.states, len(self.steps.label), len(automaton.labels), registers)
 
-    def _rules(self) -> s.SearchRules:
+    def _rules(self) -> s.EventSearchRules:
         steps, extent, limits = self.steps, self.program.extent, self.limits
         start_absences = bool(steps.absent_at[steps.leave_at[START + 1]])
         spans = extent.kind is BoundKind.SPAN
@@ -145,7 +131,7 @@ class _Search:
             marks = s.PER_SCOPE
         plain = self.selection == ANY and bool(steps.plain[steps.leave_at[START + 1] :].all())
         limit = s.NO_LIMIT if limits.limit is None else limits.limit
-        return s.SearchRules(
+        return s.EventSearchRules(
             selection=self.selection,
             marks=marks,
             scanned=SCANNED,
@@ -173,17 +159,9 @@ class _Search:
 
     def run(self) -> EventMatches:
         if self.rules.marks == s.ONCE:
-            room = np.empty((2, len(self.steps.entry)), np.int64)
+            best_ends, starts = self.room.work.best_ends, self.events.starts
             mark_sequences(
-                self.events.starts,
-                EVERYWHERE,
-                self.selection,
-                SCANNED,
-                *self._tables(),
-                self.ends,
-                room[0],
-                room[1],
-                stop_flag(),
+                starts, EVERYWHERE, self.selection, SCANNED, *self._tables(), self.ends, best_ends, stop_flag()
             )
             check_stopped()
         ranges = row_ranges(self.events, self.program.extent, self._may_start())
@@ -193,26 +171,26 @@ class _Search:
             ranges.first, ranges.end, ranges.first, ranges.end, new_sequence, np.zeros(len(ranges.first), np.int64)
         )
         self._drive(scopes, self.rules, self.ends)
-        return EventMatches(*self.room.result(), ranges, np.diff(scopes.found, prepend=0))
+        return EventMatches(*self.room.result(), ranges, np.diff(scopes.matches_after, prepend=0))
 
-    def _tables(self) -> tuple[Steps, Members, Tests, Absences]:
+    def _tables(self) -> tuple[Steps, LabelMembers, Tests, Absences]:
         return self.steps, self.members, self.tests, self.absences
 
     def _may_start(self) -> NDArray[np.bool_]:
         """The rows at which a match may start, as far as this is known before the search."""
         result = np.zeros(len(self.events.time), np.bool_)
-        place, offset = self.members.place, self.members.offset
+        rank, offset = self.members.rank, self.members.offset
         for step in range(self.steps.leave_at[START], self.steps.leave_at[START + 1]):
             label, state = self.steps.label[step], self.steps.target[step]
-            low, high = place[label, 0], place[label, -1]
+            low, high = rank[label, 0], rank[label, -1]
             rows = self.members.rows[low:high]
             if self.rules.marks == s.ONCE:
                 rows = rows[self.ends[offset[state] + low : offset[state] + high] != NEVER]
             result[rows] = True
         return result
 
-    def _drive(self, scopes: s.Scopes, rules: s.SearchRules, ends: Ints) -> None:
-        """Runs the kernel to the end and makes room whenever it needs more."""
+    def _drive(self, scopes: s.Scopes, rules: s.EventSearchRules, ends: Ints) -> None:
+        """Runs the kernel to the end. Whenever it needs more room, makes room and continues."""
         room, progress = self.room, self.room.progress
         progress[s.SCOPE] = progress[s.PHASE] = 0
         while True:
@@ -245,10 +223,10 @@ class _Search:
         done = int((scopes.end - scopes.first)[:scope].sum() + self.room.progress[s.BLOCK_END] - scopes.first[scope])
         return done / max(1, int((scopes.end - scopes.first).sum()))
 
-    def _first_of_block(self, scopes: s.Scopes, rules: s.SearchRules) -> None:
-        """LIMIT, with too many matches from one start time to list: searches by end time, one end time after another.
+    def _first_of_block(self, scopes: s.Scopes, rules: s.EventSearchRules) -> None:
+        """LIMIT, if one start time has too many matches to list them all: searches one end time after another.
 
-        All matches that end at one time come in their final order, so the search can stop when there are enough.
+        Matches that end at one time come in their final order, so the search can stop when there are enough.
         """
         progress = self.room.progress
         scope, block_row, block_end = (int(progress[at]) for at in (s.SCOPE, s.BLOCK_ROW, s.BLOCK_END))
@@ -266,17 +244,17 @@ class _Search:
             wanted -= int(progress[s.MATCHES]) - before
             if wanted == 0:
                 break
-        self.room.work.label_end[:] = self.members.place[:, int(end[0])]
-        scopes.found[scope] = progress[s.MATCHES]
+        self.room.work.label_end[:] = self.members.rank[:, int(end[0])]
+        scopes.matches_after[scope] = progress[s.MATCHES]
         progress[s.SCOPE_MATCHES] = progress[s.MATCHES] - (rules.limit - wanted)
         progress[s.SCOPE], progress[s.PHASE] = (scope + 1, s.NEW_SCOPE) if wanted == 0 else (scope, s.NEW_BLOCK)
 
     def _ending_times(self, low: int, high: int) -> Iterator[tuple[int, int]]:
         """The times at which a match may end among the rows [low, high), each as a range of rows."""
-        place, group_end = self.members.place, self.members.group_end
+        rank, group_end = self.members.rank, self.members.group_end
         labels = np.unique(self.steps.entry[self.steps.accepting])
-        parts = [self.members.rows[place[label, low] : place[label, high]] for label in labels]
-        for end in np.unique(group_end[np.concatenate(parts)]):
+        rows_of_labels = [self.members.rows[rank[label, low] : rank[label, high]] for label in labels]
+        for end in np.unique(group_end[np.concatenate(rows_of_labels)]):
             first = int(np.searchsorted(group_end[low:high], end)) + low
             yield first, min(int(end), high)
 

@@ -28,18 +28,15 @@ def strict_rows(row, first, end, limit, group_end):  # type: ignore[no-untyped-d
 
 @inline_kernel
 def reach_of_start(step, row, first, end, rules, position, steps, members, absences, label_end):  # type: ignore[no-untyped-def]
-    """The row before which a match from here ends, the row before which no forbidden event may follow, and the first
-    end.
-
-    -1 if no match starts here.
-    """
+    """Returns three rows for matches that start here. They end before the first row (-1: no match starts here). No
+    forbidden event may follow them before the second row. They end at the third row or later."""
     absent_until, accept_from = np.int64(end), np.int64(rules.accept_from)
     if rules.span >= 0:
         absent_until = _first_above(position, row, end, position[row] + rules.span)
     limit = min(absent_until, np.int64(rules.accept_until))
     if limit < end or rules.span >= 0:
         for label in range(len(label_end)):
-            label_end[label] = members.place[label, limit]
+            label_end[label] = members.rank[label, limit]
     for at in range(steps.absent_at[step], steps.absent_at[step + 1]):
         start = np.int64(absences.latest_start[steps.absent[at], row])
         if start >= first:

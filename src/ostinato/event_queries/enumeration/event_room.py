@@ -36,8 +36,7 @@ class Room:
             **self._by_depth(FIRST_DEPTH),
             cursor=np.zeros(steps, np.int64),
             label_end=np.zeros(labels, np.int64),
-            later_best=np.zeros(states, np.int64),
-            group_best=np.zeros(states, np.int64),
+            best_ends=np.zeros((2, states), np.int64),
             stack=np.zeros(64, np.float64),
             stack_whole=np.zeros(64, np.int64),
             stack_null=np.zeros(64, np.bool_),
@@ -62,8 +61,8 @@ class Room:
     def grow(self, status: int, searched: float) -> None:
         """Makes the room that the kernel's status asks for, given the fraction of rows searched.
 
-        Room for output is allocated as if the remaining rows gave as much as the rows so far. If they give less, only
-        address space was used: memory is taken when it is first written.
+        For output, it expects as many matches in the remaining rows as in the rows so far. Too large a guess costs
+        address space only: the system assigns memory when it is first written.
         """
         matches, rows = int(self.progress[s.NEEDED_MATCHES]), int(self.progress[s.NEEDED_ROWS])
         if status == s.MORE_DEPTH:
@@ -99,8 +98,8 @@ class Room:
     def result(self) -> s.MatchOutput:
         """The output without unused room."""
         matches, rows = int(self.progress[s.MATCHES]), int(self.progress[s.ROWS])
-        at, found_rows, labels = self.output
-        return s.MatchOutput(_cut(at, matches + 1), _cut(found_rows, rows), _cut(labels, rows))
+        output = self.output
+        return s.MatchOutput(_cut(output.at, matches + 1), _cut(output.rows, rows), _cut(output.labels, rows))
 
 
 def _longer(array: NDArray[Any], needed: int) -> NDArray[Any]:

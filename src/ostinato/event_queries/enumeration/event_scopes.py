@@ -72,7 +72,7 @@ def _first_row(position: Longs, starts: Longs, sequence: Longs, value: Longs) ->
 
 
 @borrowing_kernel
-def fill_first_rows(position, starts, sequence, value, found):  # type: ignore[no-untyped-def]
+def fill_first_rows(position, starts, sequence, value, first_rows):  # type: ignore[no-untyped-def]
     """One sweep: sequences ascend, and positions and values ascend within a sequence."""
     row, end, before = 0, 0, -1
     for i in range(len(value)):
@@ -81,4 +81,4 @@ def fill_first_rows(position, starts, sequence, value, found):  # type: ignore[n
             row, end = starts[before], starts[before + 1]
         while row < end and position[row] < value[i]:
             row += 1
-        found[i] = row
+        first_rows[i] = row

@@ -21,7 +21,7 @@ from ostinato.event_queries.enumeration.event_arrange import arrange
 from ostinato.event_queries.enumeration.event_marks import (
     ANY,
     NEXT,
-    Bounds,
+    EndBounds,
     edge_holds,
     following,
     mark,
@@ -83,7 +83,7 @@ holds_at_end: Callable[..., Any]
 def _search(  # type: ignore[no-untyped-def]
     steps, members, tests, absences, ends, position, scopes, rules, block, output, work, checks, progress, stopped
 ):
-    leave_at, step_label, place = steps.leave_at, steps.label, members.place
+    leave_at, step_label, rank = steps.leave_at, steps.label, members.rank
     while progress[SCOPE] < len(scopes.first):
         scope = progress[SCOPE]
         first, end, start_until = scopes.first[scope], scopes.end[scope], scopes.start_until[scope]
@@ -119,10 +119,10 @@ def _search(  # type: ignore[no-untyped-def]
             if status != FINISHED:
                 return status
             for step in range(leave_at[START], leave_at[START + 1]):
-                work.cursor[step] = place[step_label[step], progress[BLOCK_END]]
+                work.cursor[step] = rank[step_label[step], progress[BLOCK_END]]
             if rules.limit != NO_LIMIT and progress[MATCHES] - progress[SCOPE_MATCHES] >= rules.limit:
                 break
-        scopes.found[scope] = progress[MATCHES]
+        scopes.matches_after[scope] = progress[MATCHES]
         progress[SCOPE] += 1
         progress[PHASE] = NEW_SCOPE
     return FINISHED
@@ -133,28 +133,14 @@ def _begin_scope(scope, steps, members, tests, absences, ends, scopes, rules, wo
     first, end = scopes.first[scope], scopes.end[scope]
     if scopes.new_sequence[scope]:
         progress[SEQUENCE_TRIED] = 0
-    for label in range(len(members.place)):
-        work.label_end[label] = members.place[label, end]
+    for label in range(len(members.rank)):
+        work.label_end[label] = members.rank[label, end]
     for step in range(steps.leave_at[START], steps.leave_at[START + 1]):
-        work.cursor[step] = members.place[steps.label[step], scopes.start_from[scope]]
+        work.cursor[step] = members.rank[steps.label[step], scopes.start_from[scope]]
     if rules.marks == PER_SCOPE:
-        bounds = Bounds(rules.accept_from, rules.accept_until, end)
-        best = work.later_best, work.group_best
-        mark(
-            first,
-            end,
-            bounds,
-            rules.selection,
-            rules.scanned,
-            steps,
-            members,
-            tests,
-            absences,
-            ends,
-            best[0],
-            best[1],
-            stopped,
-        )
+        bounds = EndBounds(rules.accept_from, rules.accept_until, end)
+        selection, scanned = rules.selection, rules.scanned
+        mark(first, end, bounds, selection, scanned, steps, members, tests, absences, ends, work.best_ends, stopped)
     progress[SCOPE_MATCHES] = progress[MATCHES]
     progress[PHASE] = NEW_BLOCK
 
@@ -164,7 +150,7 @@ def _begin_block(start_until, steps, members, work, progress):  # type: ignore[n
     """Finds the next time at which a match may start; False if there is none."""
     start = NEVER
     for step in range(steps.leave_at[START], steps.leave_at[START + 1]):
-        if work.cursor[step] < members.place[steps.label[step], start_until]:
+        if work.cursor[step] < members.rank[steps.label[step], start_until]:
             start = min(start, members.rows[work.cursor[step]])
     if start == NEVER:
         return False
@@ -199,9 +185,9 @@ def _end_block(members, rules, block, output, progress):  # type: ignore[no-unty
 def _search_block(  # type: ignore[no-untyped-def]
     first, end, steps, members, tests, absences, ends, position, rules, block, work, checks, progress, stopped
 ):
-    """Continues the block until it is complete or the kernel needs something."""
-    # Arrays and often changed values are plain locals; they are written back where the kernel returns.
-    place, member_rows, group_end, offset = members.place, members.rows, members.group_end, members.offset
+    """Continues the block until it is complete, or until the kernel needs room or fails."""
+    # Arrays and values that change often are locals, which is faster. The kernel writes them back before it returns.
+    rank, member_rows, group_end, offset = members.rank, members.rows, members.group_end, members.offset
     leave_at, step_label, target_of, plain = steps.leave_at, steps.label, steps.target, steps.plain
     accepting, bulk, selection = steps.accepting, rules.bulk, rules.selection
     path, path_label, state_at = work.row, work.label, work.state
@@ -225,13 +211,13 @@ def _search_block(  # type: ignore[no-untyped-def]
             if depth == 0:
                 low, high = progress[BLOCK_ROW], progress[BLOCK_END]
             elif selection == ANY:
-                at[depth], until[depth] = place[label, group_end[path[depth]]], label_end[label]
+                at[depth], until[depth] = rank[label, group_end[path[depth]]], label_end[label]
                 continue
             elif selection == NEXT:
                 low, high = next_rows(work.follows[depth], limit, group_end)
             else:
                 low, high = strict_rows(path[depth], first, end, limit, group_end)
-            at[depth], until[depth] = place[label, low], place[label, high]
+            at[depth], until[depth] = rank[label, low], rank[label, high]
             continue
         if matches_in_block > most or filled > rules.largest_rows:
             progress[FAILURE] = TOO_MANY_MATCHES
@@ -268,23 +254,8 @@ def _search_block(  # type: ignore[no-untyped-def]
             if limit < 0:
                 continue
             if rules.marks == PER_START:
-                bounds = Bounds(accept_from, limit, absent_until)
-                best = work.later_best, work.group_best
-                mark(
-                    row,
-                    limit,
-                    bounds,
-                    selection,
-                    rules.scanned,
-                    steps,
-                    members,
-                    tests,
-                    absences,
-                    ends,
-                    best[0],
-                    best[1],
-                    stopped,
-                )
+                bounds, scanned, best = EndBounds(accept_from, limit, absent_until), rules.scanned, work.best_ends
+                mark(row, limit, bounds, selection, scanned, steps, members, tests, absences, ends, best, stopped)
         if ends[offset[target] + i] >= limit:
             if rules.ordered_ends and depth > 0:
                 at[depth] = until[depth]
@@ -309,7 +280,7 @@ def _search_block(  # type: ignore[no-untyped-def]
         depth += 1
         ends_here = verdict > 0 and accepting[target]
         if ends_here:
-            ends_here = may_end(target, row, Bounds(accept_from, limit, absent_until), steps, absences)
+            ends_here = may_end(target, row, EndBounds(accept_from, limit, absent_until), steps, absences)
             if ends_here:
                 verdict = holds_at_end(target, row, depth, first, end, work, checks)  # noqa: F821
         if verdict < 0:
@@ -345,7 +316,7 @@ def _search_block(  # type: ignore[no-untyped-def]
 
 
 @inline_kernel
-def _fill(block, path, path_label, member_rows, first, count, depth, label, found, filled):  # type: ignore[no-untyped-def]
+def _fill(block, path, path_label, member_rows, first, count, depth, label, first_match, filled):  # type: ignore[no-untyped-def]
     """Writes one match for each of `count` members from `first` on: the current path, then the member."""
     rows, labels, at = block.rows, block.labels, block.at
     length = depth + 1
@@ -361,7 +332,7 @@ def _fill(block, path, path_label, member_rows, first, count, depth, label, foun
         rows[to] = member_rows[first + match]
         labels[to] = label
         to += length
-        at[found + match + 1] = to - depth
+        at[first_match + match + 1] = to - depth
 
 
 # --- the two kernels --------------------------------------------------------------------------------------------------
@@ -374,7 +345,7 @@ def no_update(label, row, depth, work, conditions):  # type: ignore[no-untyped-d
 
 
 @inline_kernel
-def always(place, row, depth, first, end, work, checks):  # type: ignore[no-untyped-def]
+def always(at, row, depth, first, end, work, checks):  # type: ignore[no-untyped-def]
     """No condition reads the run."""
     return 1
 

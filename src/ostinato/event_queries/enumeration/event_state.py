@@ -20,7 +20,7 @@ PER_SEQUENCE = 100
 """One sequence may try this many times the partial matches that one start time may."""
 NO_LIMIT = -1
 STEPS_PER_LOOK = 256
-"""After this many candidates the search reads the stop flag. One candidate may scan all later rows."""
+"""Number of candidates between two readings of the stop flag. One candidate may scan all later rows."""
 
 # Fields of `progress`.
 SCOPE, PHASE, FAILURE, FAILED_ROW, BLOCK_ROW, BLOCK_END = 0, 1, 2, 3, 4, 5
@@ -32,7 +32,7 @@ PROGRESS = 19
 NEW_SCOPE, NEW_BLOCK, IN_BLOCK, ARRANGING = 0, 1, 2, 3
 
 
-class SearchRules(NamedTuple):
+class EventSearchRules(NamedTuple):
     """The parameters of a search, as numbers."""
 
     selection: int
@@ -51,7 +51,7 @@ class SearchRules(NamedTuple):
     largest_rows: int
     """With a limit: the kernel gives up a block with more matches or rows, with the status BLOCK_TOO_LARGE."""
     enough: int
-    """A block stops at this many matches, or NO_LIMIT. Only if all of them end at one time."""
+    """A block stops at this many matches, or NO_LIMIT. Only used if all matches of the block end at one time."""
     accept_from: int
     accept_until: int
     """Matches end in rows of this range."""
@@ -69,8 +69,8 @@ class Scopes(NamedTuple):
     start_until: NDArray[np.int64]
     new_sequence: NDArray[np.bool_]
     """Whether the scope is the first of its sequence."""
-    found: NDArray[np.int64]
-    """Output: the total number of matches when the scope is done."""
+    matches_after: NDArray[np.int64]
+    """Output: the total number of matches of this scope and all before it."""
 
 
 class Block(NamedTuple):
@@ -94,7 +94,10 @@ class MatchOutput(NamedTuple):
 
 
 class SearchArrays(NamedTuple):
-    """Room for the search itself: one row for each depth. Fields from `registers` on serve conditions over the run."""
+    """The search's stack, with one entry for each depth, and its working space.
+
+    Fields from `registers` on are for conditions over the run.
+    """
 
     row: NDArray[np.int64]
     label: NDArray[np.int32]
@@ -108,8 +111,8 @@ class SearchArrays(NamedTuple):
     """For each step from START, the next member of its label to start with."""
     label_end: NDArray[np.int64]
     """For each label, the end of the members that the current start may reach."""
-    later_best: NDArray[np.int64]
-    group_best: NDArray[np.int64]
+    best_ends: NDArray[np.int64]
+    """Working space of `event_marks.mark`."""
     registers: NDArray[np.int64]
     whole: NDArray[np.int64]
     real: NDArray[np.float64]

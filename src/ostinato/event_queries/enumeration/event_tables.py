@@ -21,10 +21,10 @@ Longs = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 NEVER = np.iinfo(np.int32).max
-"""Stands for "no row"."""
+"""No row: greater than all row numbers."""
 OPS = ("<", "<=", ">", ">=", "=", "<>")
 PAIR_TEST = len(OPS)
-"""Stands for an operator: the answers for all pairs are stored as bits."""
+"""The operator code of a test whose answers for all pairs are stored as bits."""
 _PAIRS_AT_ONCE = 1 << 20
 LARGEST_PAIRS = 1 << 33
 """The most pairs of events that may be tested: 1 GiB of bits."""
@@ -56,13 +56,15 @@ class Steps(NamedTuple):
     """The states into which label k leads: `states[state_at[k]:state_at[k + 1]]`."""
 
 
-class Members(NamedTuple):
-    """The rows that qualify for each label: those of label k in [first, end) are `rows[place[k, first]:place[k, end]]`.
+class LabelMembers(NamedTuple):
+    """The rows that qualify for each label: those of label k in [first, end) are `rows[rank[k, first]:rank[k, end]]`.
 
-    The entry of a row in state q is at `offset[q] + its place`.
+    Arrays with an entry for each pair of a row and a state, such as the marks, have that of state q at `offset[q]` plus
+    the row's rank.
     """
 
-    place: NDArray[np.int32]
+    rank: NDArray[np.int32]
+    """[label, row]: index into `rows` of the label's first member at this row or later."""
     rows: Ints
     offset: Longs
     size: int
@@ -86,7 +88,7 @@ class Tests(NamedTuple):
     bits_at: Longs
     """For pair tests: the start of the bits of each member of the earlier label."""
     bits_from: Longs
-    """For each test, the position of its members in `bits_at`, less the place of the first."""
+    """For each test, the index of its first member in `bits_at`, minus that member's rank."""
     bits: NDArray[np.uint8]
     reach: Longs
     """For each row, the first row that can't be in a match with it: pairs further apart have no bits."""
@@ -143,31 +145,31 @@ def make_steps(automaton: TrendAutomaton, edges: Sequence[EdgeTest]) -> Steps:
 def _lists(lists: Sequence[Sequence[int]]) -> tuple[Longs, Ints]:
     """The start of each list (and the end of the last one), and all lists one after another."""
     at = np.zeros(len(lists) + 1, np.int64)
-    np.cumsum([len(some) for some in lists], out=at[1:])
-    return at, np.array([item for some in lists for item in some], np.int32)
+    np.cumsum([len(items) for items in lists], out=at[1:])
+    return at, np.array([item for items in lists for item in items], np.int32)
 
 
-def make_members(steps: Steps, qualifies: Sequence[int], events: Events, ends: Ints) -> Members:
+def make_members(steps: Steps, qualifies: Sequence[int], events: Events, ends: Ints) -> LabelMembers:
     """The rows of each label; `qualifies` has the number of its condition."""
     rows = len(events.time)
-    place = np.zeros((len(qualifies), rows + 1), np.int32)
+    rank = np.zeros((len(qualifies), rows + 1), np.int32)
     rows_of_label = [np.flatnonzero(events.conditions[number]) for number in qualifies]
     before = 0
     for label, number in enumerate(qualifies):
-        np.cumsum(events.conditions[number], out=place[label, 1:])
-        place[label] += before
+        np.cumsum(events.conditions[number], out=rank[label, 1:])
+        rank[label] += before
         before += len(rows_of_label[label])
     offset = np.zeros(len(steps.entry), np.int64)
     size = 0
     for state, label in enumerate(steps.entry):
         if label >= 0:
-            offset[state] = size - place[label, 0]
+            offset[state] = size - rank[label, 0]
             size += len(rows_of_label[label])
     members = np.concatenate(rows_of_label).astype(np.int32) if rows_of_label else np.empty(0, np.int32)
-    return Members(place, members, offset, size, ends)
+    return LabelMembers(rank, members, offset, size, ends)
 
 
-def make_tests(edges: Sequence[EdgeTest], labels: int, members: Members, events: Events, reach: Longs) -> Tests:
+def make_tests(edges: Sequence[EdgeTest], labels: int, members: LabelMembers, events: Events, reach: Longs) -> Tests:
     """The tests with their values; `reach` as in `Tests`."""
     ordered = sorted(edges, key=lambda edge: (edge.before, edge.after))
     rows = len(events.time)
@@ -212,43 +214,43 @@ def _valid(numbers: Sequence[int], events: Events) -> Bools:
 
 
 def _pair_bits(
-    edges: Sequence[EdgeTest], members: Members, events: Events, reach: Longs
+    edges: Sequence[EdgeTest], members: LabelMembers, events: Events, reach: Longs
 ) -> tuple[Longs, Longs, NDArray[np.uint8]]:
     """The answers to all pair tests: for each earlier member, one bit for each later member within reach."""
-    starts, froms, bits = [np.empty(0, np.int64)], np.zeros(len(edges), np.int64), [np.empty(0, np.uint8)]
-    so_far, total = 0, 0
+    starts, bits_from, bits = [np.empty(0, np.int64)], np.zeros(len(edges), np.int64), [np.empty(0, np.uint8)]
+    member_count, pair_count = 0, 0
     for number, edge in enumerate(edges):
         if edge.pair_test is None:
             continue
-        first, end = members.place[edge.before, 0], members.place[edge.before, -1]
+        first, end = members.rank[edge.before, 0], members.rank[edge.before, -1]
         earlier = members.rows[first:end].astype(np.int64)
-        begin = members.place[edge.after, members.group_end[earlier]].astype(np.int64)
-        count = np.maximum(members.place[edge.after, reach[earlier]] - begin, 0)
+        begin = members.rank[edge.after, members.group_end[earlier]].astype(np.int64)
+        count = np.maximum(members.rank[edge.after, reach[earlier]] - begin, 0)
         at = np.cumsum(count) - count
         pairs = int(count.sum())
-        total += pairs
-        if total > LARGEST_PAIRS:
+        pair_count += pairs
+        if pair_count > LARGEST_PAIRS:
             raise MatchError(
                 "TOO_MANY_PARTIAL_MATCHES",
-                f"a condition between adjacent events would be asked of more than {LARGEST_PAIRS:,} pairs",
+                f"a condition between adjacent events would be evaluated for more than {LARGEST_PAIRS:,} pairs",
                 hint="bound the matches with WITHIN, or compare one value with another only",
             )
-        froms[number] = so_far - first
-        starts.append(at + 8 * sum(len(some) for some in bits))
-        so_far += len(earlier)
+        bits_from[number] = member_count - first
+        starts.append(at + 8 * sum(len(chunk) for chunk in bits))
+        member_count += len(earlier)
         bits.append(_answers(edge.pair_test, earlier, begin, count, members, events))
-    return np.concatenate(starts), froms, np.concatenate(bits)
+    return np.concatenate(starts), bits_from, np.concatenate(bits)
 
 
 def _answers(
-    test: int, earlier: Longs, begin: Longs, count: Longs, members: Members, events: Events
+    test: int, earlier: Longs, begin: Longs, count: Longs, members: LabelMembers, events: Events
 ) -> NDArray[np.uint8]:
     ends = np.cumsum(count)
     pairs = int(ends[-1]) if len(ends) else 0
     packed = []
     for low in range(0, pairs, _PAIRS_AT_ONCE):
         number = np.arange(low, min(low + _PAIRS_AT_ONCE, pairs))
-        which = np.searchsorted(ends, number, side="right")
-        later = members.rows[begin[which] + number - (ends[which] - count[which])].astype(np.int64)
-        packed.append(np.packbits(events.pair_tests[test](earlier[which], later), bitorder="little"))
+        member = np.searchsorted(ends, number, side="right")
+        later = members.rows[begin[member] + number - (ends[member] - count[member])].astype(np.int64)
+        packed.append(np.packbits(events.pair_tests[test](earlier[member], later), bitorder="little"))
     return np.concatenate(packed) if packed else np.empty(0, np.uint8)

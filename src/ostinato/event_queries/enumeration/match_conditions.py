@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from ostinato.errors import QueryError
+from ostinato.errors import QueryError, errors_quoting
 from ostinato.event_queries.automaton.trend_automaton import START, TrendAutomaton
 from ostinato.event_queries.language.event_query import RunCondition
+from ostinato.event_queries.plan.event_types import TypedEventsPlan
 from ostinato.expressions import types as t
 from ostinato.expressions.run_conditions.lowering import lower_conditions
 from ostinato.expressions.run_conditions.opcodes import Keep
@@ -44,6 +45,13 @@ class MatchConditions:
     conditions: tuple[MatchCondition, ...]
 
 
+def run_conditions(typed: TypedEventsPlan, query: int) -> MatchConditions | None:
+    """The lowered conditions of one query of a plan. Errors point into the query's text."""
+    plan = typed.plan.queries[query]
+    with errors_quoting(plan.bound.query.text):
+        return lower_run_conditions(plan.run, plan.programs[0].automaton, typed.input_types.__getitem__, typed.settings)
+
+
 def lower_run_conditions(
     run: Sequence[RunCondition],
     automaton: TrendAutomaton,
@@ -56,19 +64,19 @@ def lower_run_conditions(
     """
     if not run:
         return None
-    sure = always_bound(automaton)
+    always = always_bound(automaton)
     numbers = {name: label for label, name in enumerate(automaton.labels)}
-    wanted = []
+    conditions = []
     for condition in run:
         labels = frozenset(numbers[name] for name in condition.variables)
-        wanted.append(condition.condition if labels <= sure else unless_unbound(condition))
+        conditions.append(condition.condition if labels <= always else unless_unbound(condition))
     refuse_distinct(run)
 
     def input_type(operand: Expr) -> pa.DataType:
         return t.BOOL if operand == _TRUE else operand_type(operand)
 
     try:
-        program = lower_conditions(wanted, automaton.labels, input_type, settings)
+        program = lower_conditions(conditions, automaton.labels, input_type, settings)
     except QueryError as error:
         if error.code == "UNSUPPORTED_ACROSS_ROWS":
             error.message = error.message.replace("several rows of the match in DEFINE", "several events of a match")
@@ -88,8 +96,8 @@ def match_condition(condition: RunCondition, numbers: dict[str, int], program: R
         for node in walk(condition.condition)
         if isinstance(node, Aggregate) or (isinstance(node, Navigation) and node.anchor is Anchor.FIRST)
     )
-    where = program.registers.index(register) if register in program.registers else -1
-    return MatchCondition(labels - {each} if alone else labels, each, where)
+    register_index = program.registers.index(register) if register in program.registers else -1
+    return MatchCondition(labels - {each} if alone else labels, each, register_index)
 
 
 def unless_unbound(condition: RunCondition) -> Expr:
@@ -108,10 +116,10 @@ def always_bound(automaton: TrendAutomaton) -> frozenset[int]:
         for step in automaton.transitions:
             if step.source != state:
                 continue
-            here = bound[state] | {step.label}
-            known = bound.get(step.target)
-            if known is None or not known <= here:
-                bound[step.target] = here if known is None else known & here
+            after = bound[state] | {step.label}
+            before = bound.get(step.target)
+            if before is None or not before <= after:
+                bound[step.target] = after if before is None else before & after
                 waiting.append(step.target)
     ends = [bound[state] for state in automaton.accepting if state in bound]
     return frozenset.intersection(*ends) if ends else frozenset()
@@ -122,5 +130,5 @@ def refuse_distinct(run: Sequence[RunCondition]) -> None:
         for node in walk(condition.condition):
             if isinstance(node, Aggregate) and node.distinct and node.name not in ("min", "max"):
                 raise QueryError(
-                    "UNSUPPORTED_ACROSS_ROWS", "DISTINCT can't be asked of the events of a match", span=node.span
+                    "UNSUPPORTED_ACROSS_ROWS", "aggregates over the events of a match take no DISTINCT", span=node.span
                 )

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ostinato.errors import QueryError, did_you_mean
 from ostinato.event_queries.language.event_checks import check_event_query
-from ostinato.event_queries.language.event_conditions import ConditionBinder, Conditions
+from ostinato.event_queries.language.event_conditions import ConditionBinder, SortedConditions
 from ostinato.event_queries.language.event_names import EventNames
 from ostinato.event_queries.language.event_outputs import bind_outputs
 from ostinato.event_queries.language.event_query import BoundEventQuery, EventQuery, TypeColumn, TypeDefinition
@@ -42,7 +42,7 @@ def bind_event_query(
         )
     tests = _type_tests(query, names)
     conditions = ConditionBinder(names).bind_all(query.where)
-    same = tuple(dict.fromkeys(names.column(column, part.span) for part in query.same for column in part.columns))
+    same = tuple(dict.fromkeys(names.column(column, same.span) for same in query.same for column in same.columns))
     group_by = tuple(dict.fromkeys(names.listed(column, "GROUP") for column in query.group_by))
     return BoundEventQuery(
         query=query,
@@ -95,7 +95,7 @@ def _type_tests(query: EventQuery, names: EventNames) -> dict[str, Expr]:
     return tests
 
 
-def _qualifies(names: EventNames, tests: dict[str, Expr], conditions: Conditions) -> dict[str, Expr]:
+def _qualifies(names: EventNames, tests: dict[str, Expr], conditions: SortedConditions) -> dict[str, Expr]:
     result: dict[str, Expr] = {}
     for variable in (*names.variables, *names.absent):
         test = tests[names.type_of[variable]]

@@ -49,7 +49,7 @@ def both(first: str | EventBuilder, second: str | EventBuilder) -> EventBuilder:
 
 
 def absent(part: str | EventBuilder) -> str:
-    """No match of this part may lie in between; a part of `seq`."""
+    """A part of `seq`: no match of it may lie between the parts around it."""
     return f"NOT ({_text(part)})"
 
 
@@ -66,8 +66,8 @@ def _text(part: str | EventBuilder) -> str:
     if part != EventBuilder(part.pattern):
         raise QueryError(
             "INVALID_ARGUMENTS",
-            f"the part {part.pattern} of a pattern has clauses of its own",
-            hint="say where(), within() and the others of the whole pattern",
+            f"the part {part.pattern} of a pattern has its own clauses",
+            hint="call where(), within() and the others on the whole pattern",
         )
     return part.pattern
 
@@ -145,7 +145,7 @@ class EventBuilder:
         return replace(self, groups=columns)
 
     def within(self, length: Length, *, slide: Length | None = None, tumble: bool = False) -> EventBuilder:
-        """How far a match may reach; with `slide` or `tumble`, windows instead. A number counts events."""
+        """The largest extent of a match; with `slide` or `tumble`, the length of windows. A number counts events."""
         if slide is not None and tumble:
             raise QueryError("INVALID_ARGUMENTS", "within() takes slide or tumble, not both")
         behind = " TUMBLE" if tumble else "" if slide is None else f" SLIDE {_length(slide)}"

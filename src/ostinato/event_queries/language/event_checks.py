@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+import itertools
 from typing import NoReturn
 
 from ostinato.errors import QueryError, Span
@@ -14,9 +14,9 @@ from ostinato.event_queries.language.event_query import (
     EventQuery,
     InOrder,
     OneEvent,
+    Quantifier,
     Repeated,
     ReturnAggregates,
-    Times,
     TypeColumn,
     inner,
     occurrences,
@@ -26,14 +26,14 @@ from ostinato.expressions.syntax import Call, ColumnRef, Star
 
 def check_event_query(query: EventQuery) -> None:
     """Raises QueryError for the first rule that the query breaks."""
-    _Checks(query.text).query(query)
+    _QueryChecks(query.text).query(query)
 
 
 def absent_parts(pattern: EventPattern) -> tuple[Absent, ...]:
     """The NOTs of the pattern, in the order of the text."""
     if isinstance(pattern, Absent):
         return (pattern,)
-    return tuple(found for part in inner(pattern) for found in absent_parts(part))
+    return tuple(absent for part in inner(pattern) for absent in absent_parts(part))
 
 
 def variables_outside_not(pattern: EventPattern) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ def repeating_variables(pattern: EventPattern) -> frozenset[str]:
         case OneEvent() | Absent():
             return frozenset()
         case Repeated(body, times):
-            again = () if times is Times.AT_MOST_ONE else variables_outside_not(body)
+            again = () if times is Quantifier.AT_MOST_ONE else variables_outside_not(body)
             return repeating_variables(body).union(again)
         case AnyOf(parts) | AllOf(parts) | InOrder(parts):
             repeating = frozenset[str]().union(*(repeating_variables(part) for part in parts))
@@ -62,7 +62,7 @@ def repeating_variables(pattern: EventPattern) -> frozenset[str]:
 
 
 def can_be_empty(pattern: EventPattern) -> bool:
-    """Whether the pattern also matches no event at all. A NOT takes no event."""
+    """Whether the pattern also matches the empty sequence of events. A NOT matches no event."""
     match pattern:
         case OneEvent():
             return False
@@ -73,7 +73,7 @@ def can_be_empty(pattern: EventPattern) -> bool:
         case AnyOf(parts):
             return any(can_be_empty(part) for part in parts)
         case Repeated(body, times):
-            return times is not Times.ONE_OR_MORE or can_be_empty(body)
+            return times is not Quantifier.ONE_OR_MORE or can_be_empty(body)
 
 
 def starts_with_not(pattern: EventPattern) -> bool:
@@ -98,7 +98,7 @@ def _edge_is_not(pattern: EventPattern, edge: int) -> bool:
             return False
 
 
-class _Checks:
+class _QueryChecks:
     def __init__(self, text: str | None) -> None:
         self.text = text
 
@@ -132,13 +132,13 @@ class _Checks:
     def _variables(self, pattern: EventPattern) -> None:
         first: dict[str, OneEvent] = {}
         for event in occurrences(pattern):
-            known = first.setdefault(event.variable, event)
-            if known.type != event.type:
+            earlier = first.setdefault(event.variable, event)
+            if earlier.type != event.type:
                 self._fail(
                     "VARIABLE_TYPE_CONFLICT",
-                    f"the variable '{event.variable}' is a {known.type} and a {event.type}",
+                    f"the variable '{event.variable}' is a {earlier.type} and a {event.type}",
                     event.span,
-                    "a variable has one type wherever it stands; give one of them another name",
+                    "a variable has the same type everywhere; give one of them another name",
                 )
         outside = set(variables_outside_not(pattern))
         for absent in absent_parts(pattern):
@@ -156,7 +156,7 @@ class _Checks:
     def _conjunction(self, query: EventQuery) -> None:
         for part in _all_patterns(query.pattern):
             if isinstance(part, AllOf) and part is not query.pattern:
-                self._declined("AND stands only at the top of a pattern", part.span)
+                self._declined("AND is only allowed at the top of a pattern", part.span)
         if not isinstance(query.pattern, AllOf):
             return
         if len(query.pattern.parts) != 2:
@@ -169,7 +169,7 @@ class _Checks:
             expr = item.expression
             counts = isinstance(expr, Call) and expr.name == "count" and expr.args == (Star(),) and not expr.distinct
             if not (counts or isinstance(expr, ColumnRef)):
-                self._declined("a pattern with AND has COUNT(*) and no other aggregate", expr.span)
+                self._declined("a pattern with AND allows no aggregate but COUNT(*)", expr.span)
 
     def _declined(self, message: str, span: Span | None) -> NoReturn:
         hint = "PATTERN P1 AND P2 ... RETURN COUNT(*) counts the pairs of matches"
@@ -183,10 +183,10 @@ class _Checks:
                 return
             case Absent(body):
                 if not in_sequence:
-                    self._misplaced("NOT stands between the commas of SEQ", pattern.span)
+                    self._misplaced("NOT is only allowed as a part of SEQ", pattern.span)
                 for part in _all_patterns(body):
                     if isinstance(part, Absent):
-                        self._misplaced("what stands under NOT can't have a NOT itself", part.span)
+                        self._misplaced("a pattern under NOT can't contain another NOT", part.span)
             case InOrder(parts):
                 self._neighbours(parts)
                 for part in parts:
@@ -203,16 +203,17 @@ class _Checks:
     def _neighbours(self, parts: tuple[EventPattern, ...]) -> None:
         if all(isinstance(part, Absent) for part in parts):
             self._misplaced("a SEQ needs an event that isn't under NOT", parts[0].span)
-        for before, after in pairwise(parts):
+        for before, after in itertools.pairwise(parts):
             for one, other, beside in ((before, after, ends_with_not(before)), (after, before, starts_with_not(after))):
                 if beside and not isinstance(other, Absent) and can_be_empty(other):
                     self._fail(
                         "NEGATION_NEXT_TO_OPTIONAL",
-                        "what stands next to a NOT must take at least one event",
+                        "the part next to a NOT must match at least one event",
                         other.span or one.span,
                         "write the two cases out: SEQ(A, NOT C, B) OR A",
                     )
 
 
 def _all_patterns(pattern: EventPattern) -> tuple[EventPattern, ...]:
-    return (pattern, *(found for part in inner(pattern) for found in _all_patterns(part)))
+    """The pattern and all patterns inside it."""
+    return (pattern, *itertools.chain.from_iterable(map(_all_patterns, inner(pattern))))

@@ -17,13 +17,13 @@ from ostinato.event_queries.language.event_names import EventNames
 from ostinato.event_queries.language.event_parser import flat
 from ostinato.event_queries.language.event_query import AdjacentCondition, RunCondition, TypeDefinition
 from ostinato.event_queries.language.event_terms import EVERY_EVENT, TermReader, one_event
-from ostinato.expressions.syntax import Aggregate, Anchor, Expr, Navigation, rebuild, span_of, walk
+from ostinato.expressions.syntax import Aggregate, Anchor, Expr, Navigation, rebuild, walk
 
 _NAVIGATED = "FIRST, LAST and aggregates"
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class SortedConditions:
     """WHERE, sorted: conditions by variable, between neighbours, and over matches."""
 
     local: dict[str, list[Expr]] = field(default_factory=dict)
@@ -36,8 +36,8 @@ class ConditionBinder:
         self.names = names
         self.terms = TermReader(names)
 
-    def bind_all(self, where: Sequence[Expr]) -> Conditions:
-        sorted_conditions = Conditions()
+    def bind_all(self, where: Sequence[Expr]) -> SortedConditions:
+        sorted_conditions = SortedConditions()
         for written in where:
             for conjunct in flat(written):
                 self._sort(self.terms.read(conjunct), sorted_conditions)
@@ -49,44 +49,44 @@ class ConditionBinder:
         if _aggregates(read) or any(term.rows is not EVERY_EVENT or term.shift or term.final for term in _terms(read)):
             self.names.fail(
                 "TYPE_NOT_LOCAL",
-                f"the condition of type '{definition.type}' speaks of more than the event itself",
-                span_of(definition.condition),
+                f"the condition of type '{definition.type}' reads more than the event itself",
+                definition.condition.span,
                 "write plain columns, no variables, NEXT, PREV or aggregates",
             )
         return one_event(read)
 
-    # --- what a condition is ---
+    # --- the kind of a condition ---
 
-    def _sort(self, read: Expr, found: Conditions) -> None:
+    def _sort(self, read: Expr, conditions: SortedConditions) -> None:
         terms = _terms(read)
-        spoken = {term.rows for term in terms}
+        row_sets = {term.rows for term in terms}
         navigated = _aggregates(read) or any(term.final for term in terms)
         if any(term.shift for term in terms):
-            self._adjacent(read, terms, found)
-        elif not navigated and (not spoken or spoken == {EVERY_EVENT}):
-            self._local(read, self.names.variables, found)
-        elif EVERY_EVENT in spoken:
+            self._adjacent(read, terms, conditions)
+        elif not navigated and (not row_sets or row_sets == {EVERY_EVENT}):
+            self._local(read, self.names.variables, conditions)
+        elif EVERY_EVENT in row_sets:
             self.names.fail(
                 "MIXED_VARIABLES",
                 "some columns have a variable and some have none",
                 next(term.span for term in terms if term.rows is EVERY_EVENT),
-                "a column without a variable speaks of every event; say whose it is: t.speed",
+                "a column without a variable stands for every event; name its variable: t.speed",
             )
-        elif not navigated and len(spoken) == 1:
-            self._local(read, terms[0].rows or (), found)
+        elif not navigated and len(row_sets) == 1:
+            self._local(read, terms[0].rows or (), conditions)
         else:
-            self._run(read, found)
+            self._run(read, conditions)
 
-    def _local(self, read: Expr, variables: Iterable[str], found: Conditions) -> None:
+    def _local(self, read: Expr, variables: Iterable[str], conditions: SortedConditions) -> None:
         for variable in variables:
-            found.local.setdefault(variable, []).append(one_event(read))
+            conditions.local.setdefault(variable, []).append(one_event(read))
 
     # --- NEXT and PREV ---
 
-    def _adjacent(self, read: Expr, terms: list[Navigation], found: Conditions) -> None:
+    def _adjacent(self, read: Expr, terms: list[Navigation], conditions: SortedConditions) -> None:
         shifts = {term.shift for term in terms if term.shift}
         if len(shifts) > 1:
-            self._not_adjacent(read, "NEXT and PREV can't stand in one condition", "write two conditions")
+            self._not_adjacent(read, "one condition can't have both NEXT and PREV", "write two conditions")
         navigated = _aggregates(read) or any(term.final for term in terms)
         if navigated or len({term.rows for term in terms}) > 1:
             self._not_adjacent(
@@ -107,25 +107,25 @@ class ConditionBinder:
         for group in (self.names.variables, self.names.absent):
             members = [variable for variable in group if variable in rows]
             pairs = itertools.product(members, members)
-            found.adjacent.extend(AdjacentCondition(before, after, condition) for before, after in pairs)
+            conditions.adjacent.extend(AdjacentCondition(before, after, condition) for before, after in pairs)
 
     def _not_adjacent(self, read: Expr, message: str, hint: str) -> NoReturn:
-        self.names.fail("NOT_ADJACENT", message, span_of(read), hint)
+        self.names.fail("NOT_ADJACENT", message, read.span, hint)
 
     # --- over a match ---
 
-    def _run(self, read: Expr, found: Conditions) -> None:
+    def _run(self, read: Expr, conditions: SortedConditions) -> None:
         for chosen in self._choices(read):
             terms = _terms(chosen)
             variables = frozenset[str]().union(*(node.rows or () for node in _readers(chosen)))
             if len(variables) == 1 and not _aggregates(chosen) and not any(term.final for term in terms):
-                self._local(chosen, variables, found)  # A.x < a.x, where a is one of several of type A
+                self._local(chosen, variables, conditions)  # A.x < a.x, where a is one of several of type A
                 continue
             each = self._each(chosen, terms)
-            found.run.append(RunCondition(_plain(chosen), variables, each))
+            conditions.run.append(RunCondition(_plain(chosen), variables, each))
 
     def _choices(self, read: Expr) -> list[Expr]:
-        """A type that stands for several variables: the condition for each of them."""
+        """The condition for each choice of variables, where it names types that have several."""
         bound = set(self.names.variables)
         options: dict[frozenset[str], list[str]] = {}
         for node in _readers(read):
@@ -153,7 +153,7 @@ class ConditionBinder:
             "VARIABLE_UNDER_NOT",
             f"'{name}' stands under NOT: no match binds it",
             node.span,
-            "compare it with constants or with itself (NEXT, PREV), or use SAME[...]",
+            "compare it with constants or with its neighbours (NEXT, PREV), or use SAME[...]",
         )
 
     def _each(self, chosen: Expr, terms: list[Navigation]) -> str | None:
@@ -163,8 +163,8 @@ class ConditionBinder:
         if len(repeating) > 1:
             self.names.fail(
                 "SEVERAL_KLEENE_VARIABLES",
-                f"{' and '.join(repeating)} may each be several events; a condition speaks of each event of one",
-                span_of(chosen),
+                f"{' and '.join(repeating)} may each bind several events, and a condition ranges over one of them",
+                chosen.span,
                 f"use FIRST({repeating[1]}.x), LAST({repeating[1]}.x) or an aggregate for the other",
             )
         if not repeating:
@@ -173,9 +173,9 @@ class ConditionBinder:
             if term.final and term.anchor is Anchor.LAST and repeating[0] in (term.rows or ()):
                 self.names.fail(
                     "SEVERAL_KLEENE_VARIABLES",
-                    f"a condition can't speak of each event of {repeating[0]} and of the last one",
+                    f"a condition can't name both each event of {repeating[0]} and the last one",
                     term.span,
-                    "FIRST and the aggregates can stand beside each event",
+                    "FIRST and aggregates are allowed beside each event",
                 )
         return repeating[0]
 
@@ -199,7 +199,7 @@ def _chosen(read: Expr, choice: dict[frozenset[str], str]) -> Expr:
 
 
 def _plain(chosen: Expr) -> Expr:
-    """Removes the mark of FIRST and LAST: each is a single event now."""
+    """Removes the mark of FIRST and LAST, which isn't needed after sorting."""
     if isinstance(chosen, Navigation):
         return replace(chosen, final=False)
     return rebuild(chosen, _plain)

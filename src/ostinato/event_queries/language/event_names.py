@@ -58,8 +58,8 @@ class EventNames:
         return matching[0]
 
     def listed(self, name: Name, clause: str) -> str:
-        """The column that a clause lists. The caret is looked for behind the word `clause` (GROUP, TIME)."""
-        return self.column(name, _place(self.query.text, clause, name))
+        """The column that a clause lists. An error points to the name behind the word `clause` (GROUP, TIME)."""
+        return self.column(name, _span_behind(self.query.text, clause, name))
 
     def has_column(self, name: Name) -> bool:
         return self.fold(name.text) in self.by_name
@@ -75,8 +75,8 @@ class EventNames:
     def variable(self, name: Name, span: Span | None) -> frozenset[str]:
         variables = self.variables_of(name)
         if variables is None:
-            known = tuple(dict.fromkeys((*self.type_of, *self.types)))
-            hint = did_you_mean(name.text, known) or f"the variables are {', '.join(self.type_of)}"
+            known_names = tuple(dict.fromkeys((*self.type_of, *self.types)))
+            hint = did_you_mean(name.text, known_names) or f"the variables are {', '.join(self.type_of)}"
             self.fail("UNKNOWN_VARIABLE", f"'{name.text}' is no variable and no type of PATTERN", span, hint)
         return variables
 
@@ -99,8 +99,8 @@ class EventNames:
     def fields(self, column: Name, path: list[Name], span: Span | None) -> Expr:
         """The column with the fields taken from it."""
         value: Expr = Column(self.column(column, span), span)
-        for part in path:
-            value = Field(value, part, span)
+        for field in path:
+            value = Field(value, field, span)
         return value
 
     def _refuse_table(self, name: Name, span: Span | None) -> None:
@@ -114,8 +114,8 @@ class EventNames:
             )
 
 
-def _place(text: str | None, clause: str, name: Name) -> Span | None:
-    """The position of the name behind the clause's first word."""
+def _span_behind(text: str | None, clause: str, name: Name) -> Span | None:
+    """The span of the name behind the clause's first word."""
     tokens = [] if text is None else tokenize(text)
     behind = False
     for token in tokens:

@@ -10,17 +10,17 @@ from ostinato.event_queries.language.event_names import EventNames
 from ostinato.event_queries.language.event_query import (
     EventQuery,
     EventWindows,
-    Function,
     GroupColumn,
     OutputItem,
     ReturnItem,
     ReturnMatches,
     TimeWindows,
     TrendAggregate,
+    TrendFunction,
     WindowEdge,
 )
 from ostinato.event_queries.language.event_terms import AGGREGATES, TermReader
-from ostinato.expressions.syntax import Call, ColumnRef, Star, span_of, walk
+from ostinato.expressions.syntax import Call, ColumnRef, Star, walk
 
 MATCH_COLUMNS = ("match_number", "match_start", "match_end", "events")
 """The columns of RETURN MATCHES besides those of GROUP BY."""
@@ -34,8 +34,8 @@ def bind_outputs(query: EventQuery, names: EventNames, group_by: tuple[str, ...]
     edges = tuple(WindowEdge) if windows else ()
     for edge in edges:
         if names.fold(edge.value) in map(names.fold, group_by):
-            message = f"'{edge.value}' is a column of GROUP BY, and where a window ends or starts"
-            names.fail("AMBIGUOUS_COLUMN", message, None, "give the column another name before")
+            message = f"'{edge.value}' is both a column of GROUP BY and an edge of the windows"
+            names.fail("AMBIGUOUS_COLUMN", message, None, "rename the column")
     if isinstance(query.returns, ReturnMatches):
         _check_names((*group_by, *(edge.value for edge in edges), *MATCH_COLUMNS), names)
         return ()
@@ -72,7 +72,7 @@ class _OutputBinder:
         return item.name, self._aggregate(expr)
 
     def _column(self, item: ReturnItem, expr: ColumnRef) -> tuple[str, OutputItem]:
-        """With windows, WINDOW_START is the window's, even if the input has such a column."""
+        """With windows, WINDOW_START is the start of the window, even if the input has a column of that name."""
         name = expr.parts[0]
         edge = None
         if len(expr.parts) == 1 and (self.windows or not self.names.has_column(name)):
@@ -102,7 +102,7 @@ class _OutputBinder:
         if len(expr.parts) == 1 and self.names.variables_of(expr.parts[0]) is not None:
             hint: str | None = f"COUNT({expr.parts[0].text}) is the number of its events"
         else:
-            self.names.reference(expr)  # raises where there is no such column
+            self.names.reference(expr)  # raises if there is no such column
             hint = "put it into GROUP BY, or take SUM, AVG, MIN or MAX of it"
         written = ".".join(part.text for part in expr.parts)
         self.names.fail("COLUMN_NOT_GROUPED", f"'{written}' isn't a column of GROUP BY", expr.span, hint)
@@ -116,21 +116,21 @@ class _OutputBinder:
         self.names.fail(
             "INVALID_RETURN",
             "RETURN takes columns of GROUP BY, WINDOW_START, WINDOW_END and aggregates",
-            span_of(item.expression),
-            "calculate with them on the result" if calls else f"aggregates: {', '.join(AGGREGATES).upper()}",
+            item.expression.span,
+            "compute other expressions from the result" if calls else f"aggregates: {', '.join(AGGREGATES).upper()}",
         )
 
     def _aggregate(self, call: Call) -> TrendAggregate:
-        function = Function(vocabulary.aggregate_name(call.name))
+        function = TrendFunction(vocabulary.aggregate_name(call.name))
         self.terms.check_aggregate(call)
         argument = call.args[0]
         if isinstance(argument, Star) and argument.qualifier is None:
-            if function is not Function.COUNT:
+            if function is not TrendFunction.COUNT:
                 self.names.fail("INVALID_ARGUMENTS", f"{call.name.upper()} needs a column", call.span)
             return TrendAggregate(function, span=call.span)
         variables = self.terms.event(argument)
         if variables is not None:
-            if function is not Function.COUNT:
+            if function is not TrendFunction.COUNT:
                 hint = f"write {call.name.upper()}({_written(argument)}.column)"
                 self.names.fail("INVALID_ARGUMENTS", f"{call.name.upper()} needs a column", call.span, hint)
             return TrendAggregate(function, self._bound(variables, call.span), span=call.span)

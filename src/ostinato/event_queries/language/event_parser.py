@@ -16,17 +16,18 @@ from ostinato.event_queries.language.event_query import (
     Selection,
     TypeColumn,
     TypeDefinition,
+    WindowEdge,
     occurrences,
 )
 from ostinato.event_queries.language.event_within import event_bound
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.lexer import Kind
 from ostinato.expressions.parsing import ExpressionParser
-from ostinato.expressions.syntax import Call, ColumnRef, Expr, Name, Operator, Subscript, span_of, walk
+from ostinato.expressions.syntax import Call, ColumnRef, Expr, Name, Operator, Subscript, walk
 
 _ORDER = "FROM, TYPE, TIME, PATTERN, STRICT or SKIP TILL, WHERE, GROUP BY, WITHIN, RETURN"
 _NAMED = (Kind.WORD, Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED)
-WINDOW_EDGES = ("window_start", "window_end")
+_WINDOW_EDGES = tuple(edge.value for edge in WindowEdge)
 
 
 def parse_event_query(text: str) -> EventQuery:
@@ -70,17 +71,17 @@ class EventExpressionParser(ExpressionParser):
             cursor.take()
         if not cursor.sees("]") or cursor.ahead().upper == "[":
             cursor.fail(
-                f"behind the variable '{name.text}' only [] or [i] may stand",
+                f"only [] or [i] may follow the variable '{name.text}'",
                 hint=f"neighbours are PREV({name.text}).x and NEXT({name.text}).x, ends FIRST({name.text}.x) and "
                 f"LAST({name.text}.x); a column is written `{name.text}`",
             )
-        parts, span = [name], span.to(cursor.take().span)
+        names, span = [name], span.to(cursor.take().span)
         while cursor.sees(".") and cursor.ahead().kind in _NAMED:
             cursor.take()
-            part, end = cursor.name("a column")
-            parts.append(part)
+            field, end = cursor.name("a column")
+            names.append(field)
             span = span.to(end)
-        return ColumnRef(tuple(parts), span)
+        return ColumnRef(tuple(names), span)
 
 
 class _QueryParser:
@@ -136,10 +137,10 @@ class _QueryParser:
         return source, types, time
 
     def _table(self) -> str:
-        parts = [self.cursor.name("a table", double_quotes=False)[0]]
+        names = [self.cursor.name("a table", double_quotes=False)[0]]
         while self.cursor.accept("."):
-            parts.append(self.cursor.name("a table", double_quotes=False)[0])
-        return ".".join("`" + part.text.replace("`", "``") + "`" if part.quoted else part.text for part in parts)
+            names.append(self.cursor.name("a table", double_quotes=False)[0])
+        return ".".join("`" + name.text.replace("`", "``") + "`" if name.quoted else name.text for name in names)
 
     def _types(self) -> TypeColumn | tuple[TypeDefinition, ...]:
         cursor = self.cursor
@@ -181,11 +182,11 @@ class _QueryParser:
                 break
         if cursor.sees("OR"):
             if same:
-                cursor.fail("SAME[...] is a condition of its own: it can't stand beside an OR", code="SAME_NOT_ALONE")
+                cursor.fail("SAME[...] can't be combined with OR", code="SAME_NOT_ALONE")
             where = [self._disjunction(where)]
         for expr in where:
             self._refuse_inner_same(expr)
-        return tuple(same), tuple(part for expr in where for part in flat(expr))
+        return tuple(same), tuple(conjunct for expr in where for conjunct in flat(expr))
 
     def _disjunction(self, first: list[Expr]) -> Expr:
         options = [first[0] if len(first) == 1 else Operator("and", tuple(first), _span(first[0], first[-1]))]
@@ -205,7 +206,7 @@ class _QueryParser:
         for node in walk(expr):
             if isinstance(node, Subscript) and isinstance(base := node.base, ColumnRef) and _is_same(base):
                 self.cursor.fail(
-                    "SAME[...] stands between the ANDs of WHERE, not inside an expression",
+                    "SAME[...] is a condition of its own, joined by AND, not part of an expression",
                     code="SAME_NOT_ALONE",
                     span=node.span,
                 )
@@ -251,21 +252,21 @@ class _QueryParser:
     def _item(self) -> ReturnItem:
         cursor, start = self.cursor, self.cursor.token.span
         expr = self.expressions.expression()
-        span = span_of(expr) or start
+        span = expr.span or start
         if cursor.accept("AS"):
             return ReturnItem(cursor.name("a column name")[0].text, expr)
         return ReturnItem(default_name(expr, cursor.text[span.start : span.end]), expr)
 
 
 def default_name(expr: Expr, written: str) -> str:
-    """The output column's name where there is no AS: as written, the function in lower case.
+    """The name of an output column without AS: as written, with the function in lower case.
 
     >>> default_name(Call("sum"), "SUM( t.duration )")
     'sum(t.duration)'
     """
     if isinstance(expr, ColumnRef):
         name = expr.parts[-1].text
-        return name.lower() if len(expr.parts) == 1 and name.lower() in WINDOW_EDGES else name
+        return name.lower() if len(expr.parts) == 1 and name.lower() in _WINDOW_EDGES else name
     text = " ".join(written.split())
     if isinstance(expr, Call):
         inside = text[text.index("(") + 1 : -1].strip() if "(" in text else ""
@@ -276,7 +277,7 @@ def default_name(expr: Expr, written: str) -> str:
 def flat(expr: Expr) -> tuple[Expr, ...]:
     """The conjuncts of a condition."""
     if isinstance(expr, Operator) and expr.op == "and":
-        return tuple(part for arg in expr.args for part in flat(arg))
+        return tuple(conjunct for arg in expr.args for conjunct in flat(arg))
     return (expr,)
 
 
@@ -285,5 +286,5 @@ def _is_same(ref: ColumnRef) -> bool:
 
 
 def _span(first: Expr, last: Expr) -> Span | None:
-    span = span_of(first)
-    return None if span is None else span.to(span_of(last))
+    span = first.span
+    return None if span is None else span.to(last.span)

@@ -10,8 +10,8 @@ from ostinato.event_queries.language.event_query import (
     EventPattern,
     InOrder,
     OneEvent,
+    Quantifier,
     Repeated,
-    Times,
 )
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.lexer import Kind
@@ -25,7 +25,7 @@ NOT_A_TYPE = frozenset("AND OR NOT".split())
 NOT_A_VARIABLE = NOT_A_TYPE | frozenset("STRICT SKIP WHERE GROUP WITHIN RETURN".split())
 """Words that need quotes as the name of a variable, because they may follow a type."""
 
-_TIMES = {times.value: times for times in Times}
+_TIMES = {times.value: times for times in Quantifier}
 
 
 def parse_event_pattern(text: str) -> EventPattern:
@@ -33,7 +33,7 @@ def parse_event_pattern(text: str) -> EventPattern:
 
     >>> parse_event_pattern("SEQ(A a, B+)")
     InOrder(parts=(OneEvent(type='A', variable='a'), \
-Repeated(body=OneEvent(type='B', variable='B'), times=<Times.ONE_OR_MORE: '+'>)))
+Repeated(body=OneEvent(type='B', variable='B'), times=<Quantifier.ONE_OR_MORE: '+'>)))
     """
     cursor = Cursor(text)
     pattern = EventPatternParser(cursor).pattern()
@@ -115,7 +115,7 @@ class EventPatternParser:
         event = OneEvent(name.text, variable, self._since(span))
         if times is None and cursor.token.upper in _TIMES:
             cursor.fail(
-                f"the quantifier stands behind the type, not behind the variable '{variable}'",
+                f"the quantifier follows the type, not the variable '{variable}'",
                 hint=f"write {name.text}{cursor.token.text} {variable}",
             )
         return event if times is None else Repeated(event, times, self._since(span))
@@ -125,11 +125,11 @@ class EventPatternParser:
         if self._at_variable():
             self.cursor.fail(
                 f"expected the end of the pattern or a separator, found {self.cursor.describe()}",
-                hint="a variable stands behind a type: (Travel t)+ or Travel+ t",
+                hint="a variable follows a type: (Travel t)+ or Travel+ t",
             )
         return body if times is None else Repeated(body, times, self._since(start))
 
-    def _times(self) -> Times | None:
+    def _times(self) -> Quantifier | None:
         cursor = self.cursor
         if cursor.sees("{"):
             cursor.fail("event queries have the quantifiers +, * and ? only", hint="SEQ(A, A, A+) is three or more")
@@ -154,7 +154,7 @@ class EventPatternParser:
         """The variable's name; `b[]` is `b`."""
         name, _ = self.cursor.name("a variable")
         if self.cursor.sees("["):
-            self.cursor.expect("[", "]", hint="behind a variable of PATTERN only [] may stand: b[]")
+            self.cursor.expect("[", "]", hint="only [] may follow a variable of PATTERN: b[]")
         return name.text
 
     def _since(self, start: Span) -> Span:

@@ -53,7 +53,7 @@ class AllOf:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-class Times(enum.Enum):
+class Quantifier(enum.Enum):
     ONE_OR_MORE = "+"
     ANY_NUMBER = "*"
     AT_MOST_ONE = "?"
@@ -64,7 +64,7 @@ class Repeated:
     """`P+`, `P*`, `P?`."""
 
     body: EventPattern
-    times: Times
+    times: Quantifier
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -215,7 +215,7 @@ class EventQuery:
 # --- tied to columns --------------------------------------------------------------------------------------------------
 
 
-class Function(enum.Enum):
+class TrendFunction(enum.Enum):
     COUNT = "count"
     SUM = "sum"
     AVG = "avg"
@@ -231,7 +231,7 @@ class TrendAggregate:
     None: `COUNT(t)`, the number of events.
     """
 
-    function: Function
+    function: TrendFunction
     variables: frozenset[str] | None = None
     value: Expr | None = None
     span: Span | None = field(default=None, compare=False, repr=False)

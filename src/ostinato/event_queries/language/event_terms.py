@@ -5,6 +5,7 @@ from __future__ import annotations
 from ostinato.clause.language import vocabulary
 from ostinato.errors import Span
 from ostinato.event_queries.language.event_names import EventNames
+from ostinato.event_queries.language.event_query import TrendFunction
 from ostinato.expressions.nondeterministic import NONDETERMINISTIC
 from ostinato.expressions.syntax import (
     Aggregate,
@@ -24,7 +25,7 @@ from ostinato.expressions.syntax import (
 EVERY_EVENT: RowSet = None
 """The rows of a column without a variable."""
 
-AGGREGATES = ("count", "sum", "avg", "min", "max")
+AGGREGATES = tuple(function.value for function in TrendFunction)
 _NAVIGATION = vocabulary.LOGICAL_NAVIGATION | vocabulary.PHYSICAL_NAVIGATION
 _SHIFT = {"next": 1, "prev": -1}
 
@@ -51,30 +52,30 @@ class TermReader:
             case Call():
                 self._plain_call(expr)
             case Star():
-                self.names.fail("SYNTAX_ERROR", "'*' may only stand inside COUNT", expr.span)
+                self.names.fail("SYNTAX_ERROR", "'*' is only allowed inside COUNT", expr.span)
         return rebuild(expr, self.read)
 
-    def value(self, expr: Expr, what: str, span: Span | None) -> tuple[Expr, frozenset[str]]:
-        """An expression over one event, and the variables whose events it reads; `what` names the caller for errors."""
+    def value(self, expr: Expr, function: str, span: Span | None) -> tuple[Expr, frozenset[str]]:
+        """An expression over one event, and the variables whose events it reads. Errors name the `function`."""
         read = self.read(expr)
         terms = [node for node in walk(read) if isinstance(node, Navigation)]
         for node in walk(read):
             if isinstance(node, Aggregate):
-                self.names.fail("NESTED_AGGREGATE", f"an aggregate can't stand inside {what}", node.span)
+                self.names.fail("NESTED_AGGREGATE", f"an aggregate can't be an argument of {function}", node.span)
             if isinstance(node, Navigation) and (node.shift or node.final):
                 self.names.fail(
-                    "INVALID_NAVIGATION", f"NEXT, PREV, FIRST and LAST can't stand inside {what}", node.span
+                    "INVALID_NAVIGATION", f"NEXT, PREV, FIRST and LAST can't be arguments of {function}", node.span
                 )
         rows = {term.rows for term in terms}
         if len(rows) > 1:
-            self.names.fail("MIXED_VARIABLES", f"the argument of {what} speaks of more than one variable", span)
+            self.names.fail("MIXED_VARIABLES", f"the argument of {function} reads more than one variable", span)
         variables = next(iter(rows), EVERY_EVENT)
         if variables is None:
             self.names.fail(
                 "UNQUALIFIED_COLUMN",
-                f"{what} doesn't say whose events it reads",
+                f"{function} doesn't say whose events it reads",
                 span,
-                f"write a variable before the column: {what}({next(iter(self.names.variables), 't')}.x)",
+                f"write a variable before the column: {function}({next(iter(self.names.variables), 't')}.x)",
             )
         return one_event(read), variables
 
@@ -149,7 +150,7 @@ class TermReader:
         if name in ("classifier", "match_number", "permute"):
             fail("UNSUPPORTED_FUNCTION", f"{name.upper()} belongs to MATCH_RECOGNIZE", call.span)
         if name in vocabulary.GENERATORS:
-            fail("UNSUPPORTED_FUNCTION", f"{name} makes several rows of one; here one value is asked for", call.span)
+            fail("UNSUPPORTED_FUNCTION", f"{name} makes several rows of one; here it has to give one value", call.span)
         if name in vocabulary.WINDOW_FUNCTIONS:
             hint = "PREV(t).x and NEXT(t).x are the neighbours of an event in its match"
             fail(
@@ -160,7 +161,7 @@ class TermReader:
         if call.distinct:
             fail("INVALID_ARGUMENTS", f"DISTINCT goes with aggregates, not with {name}", call.span)
         if name in NONDETERMINISTIC:
-            fail("NONDETERMINISTIC_FUNCTION", f"{name} may differ each time it is asked for one row", call.span)
+            fail("NONDETERMINISTIC_FUNCTION", f"{name} may give another value each time for the same row", call.span)
 
 
 def one_event(read: Expr) -> Expr:

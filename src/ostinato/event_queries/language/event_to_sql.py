@@ -18,7 +18,6 @@ from ostinato.event_queries.language.event_query import (
     EventPattern,
     EventSpan,
     EventWindows,
-    Function,
     GroupColumn,
     InOrder,
     OneEvent,
@@ -29,12 +28,13 @@ from ostinato.event_queries.language.event_query import (
     TimeSpan,
     TimeWindows,
     TrendAggregate,
+    TrendFunction,
     WindowEdge,
 )
 from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Aggregate, Column, Expr, Navigation
 
-_OUTER = {Function.COUNT: "SUM", Function.SUM: "SUM", Function.MIN: "MIN", Function.MAX: "MAX"}
+_OUTER = {TrendFunction.COUNT: "SUM", TrendFunction.SUM: "SUM", TrendFunction.MIN: "MIN", TrendFunction.MAX: "MAX"}
 
 
 def event_query_to_sql(bound: BoundEventQuery, table: str) -> str:
@@ -49,9 +49,9 @@ class _Translation:
     def __init__(self, bound: BoundEventQuery) -> None:
         self.bound = bound
         self.query = bound.query
-        taken = {name.upper() for name in bound.variables}
-        self.event = _free("EVENT", taken)
-        self.skipped = _free("SKIPPED", taken | {self.event})
+        used_names = {name.upper() for name in bound.variables}
+        self.event = _free("EVENT", used_names)
+        self.skipped = _free("SKIPPED", used_names | {self.event})
 
     def select(self, table: str) -> str:
         self._check()
@@ -59,8 +59,8 @@ class _Translation:
             return self._matches(table)
         measures: dict[str, str] = {}
         items = [f"{self._item(output, measures)} AS {quote(name)}" for name, output in self.bound.outputs]
-        clause = self._clause(measures | self._asked())
-        where = " AND ".join(f"`{name}`" for name in self._asked())
+        clause = self._clause(measures | self._match_filters())
+        where = " AND ".join(f"`{name}`" for name in self._match_filters())
         groups = ", ".join(quote(name) for name in self.bound.group_by)
         return (
             f"SELECT {', '.join(items)}\nFROM {quote(table)} MATCH_RECOGNIZE (\n{clause}\n)"
@@ -69,27 +69,29 @@ class _Translation:
         )
 
     def _matches(self, table: str) -> str:
-        if self._asked():
-            raise self._cannot("conditions over several variables hold for whole matches, whose rows come one by one")
+        if self._match_filters():
+            raise self._cannot(
+                "conditions over several variables filter whole matches, but the query returns single rows"
+            )
         measures = {"match_number": "MATCH_NUMBER()", "variable": "CLASSIFIER()"}
         clause = self._clause(measures, rows="ALL ROWS PER MATCH")
         skipped = f"\nWHERE `variable` <> '{self.skipped}'" if self.query.selection is Selection.ANY else ""
         return f"SELECT *\nFROM {quote(table)} MATCH_RECOGNIZE (\n{clause}\n){skipped}"
 
-    # --- what can't be said ---
+    # --- queries without an equivalent ---
 
     def _check(self) -> None:
         if self.query.selection is Selection.NEXT:
-            raise self._cannot("SKIP TILL NEXT MATCH depends on what each row could have extended")
+            raise self._cannot("with SKIP TILL NEXT MATCH, the rows that may be skipped depend on the partial match")
         if isinstance(self.query.bound, TimeWindows | EventWindows):
-            raise self._cannot("the clause knows no windows that are cut, only WITHIN")
+            raise self._cannot("the clause has WITHIN, but no windows")
         if isinstance(self.query.bound, EventSpan) and set(self.bound.same) - set(self.bound.group_by):
             raise self._cannot("MAXLENGTH counts the rows of a partition, WITHIN ... EVENTS those of a group")
         if isinstance(self.query.returns, ReturnMatches) and self.query.returns.limit is not None:
-            raise self._cannot("LIMIT is for each group")
+            raise self._cannot("LIMIT applies to each group")
 
     def _cannot(self, why: str) -> QueryError:
-        return QueryError("CANNOT_BE_SAID_IN_SQL", f"MATCH_RECOGNIZE can't ask this: {why}")
+        return QueryError("CANNOT_BE_SAID_IN_SQL", f"MATCH_RECOGNIZE can't express this: {why}")
 
     # --- the clause ---
 
@@ -121,7 +123,7 @@ class _Translation:
             case Repeated(body, times):
                 return f"({self._pattern(body)}){times.value}"
             case Absent():
-                raise self._cannot("NOT looks at times, and rows of one time have no order there")
+                raise self._cannot("NOT compares times, but the clause orders rows of the same time")
             case AllOf():
                 raise self._cannot("AND pairs matches")
 
@@ -139,11 +141,11 @@ class _Translation:
         result = []
         for name in self.bound.variables:
             here = quote(name)
-            parts = [render_expression(self.bound.qualifies[name]), f"{time} IS NOT NULL"]
-            parts += [f"{quote(column)} IS NOT NULL" for column in self.bound.same]
-            parts.append(f"({previous} IS NULL OR {here}.{time} > {previous})")
-            parts += [self._adjacent(edge, previous) for edge in self.bound.adjacent if edge.after == name]
-            result.append(f"{here} AS " + " AND ".join(parts))
+            conditions = [render_expression(self.bound.qualifies[name]), f"{time} IS NOT NULL"]
+            conditions += [f"{quote(column)} IS NOT NULL" for column in self.bound.same]
+            conditions.append(f"({previous} IS NULL OR {here}.{time} > {previous})")
+            conditions += [self._adjacent(edge, previous) for edge in self.bound.adjacent if edge.after == name]
+            result.append(f"{here} AS " + " AND ".join(conditions))
         if self.query.selection is Selection.ANY:
             result.append(f"{self.skipped} AS COUNT({self.event}.*) > 0")
         return result
@@ -152,30 +154,30 @@ class _Translation:
         """The condition for the case that the previous event is bound to `before`: its time is that of the last such
         event."""
         before, after, time = quote(edge.before), quote(edge.after), quote(self.bound.time)
-        places = {1: ("1" if edge.before == edge.after else "0", before), 0: ("0", after)}
+        offsets = {1: ("1" if edge.before == edge.after else "0", before), 0: ("0", after)}
 
         def leaf(node: Expr) -> str | None:
             if not isinstance(node, Navigation):
                 return None
-            back, variable = places[node.skip]
+            back, variable = offsets[node.skip]
             inside = render_expression(
                 node.operand, lambda part: f"{variable}.{quote(part.name)}" if isinstance(part, Column) else None
             )
             return f"LAST({inside}, {back})"
 
-        bound_before = f"LAST({before}.{time}, {places[1][0]})"
-        held = render_expression(edge.condition, leaf)
-        return f"({bound_before} IS NULL OR {bound_before} <> {previous} OR {held})"
+        bound_before = f"LAST({before}.{time}, {offsets[1][0]})"
+        condition = render_expression(edge.condition, leaf)
+        return f"({bound_before} IS NULL OR {bound_before} <> {previous} OR {condition})"
 
     # --- conditions over the whole match ---
 
-    def _asked(self) -> dict[str, str]:
-        """Conditions over several variables as measures of the match, to filter by."""
-        return {f"holds_{i}": self._held(condition) for i, condition in enumerate(self.bound.run)}
+    def _match_filters(self) -> dict[str, str]:
+        """Conditions over several variables as measures of the match, by which the query filters."""
+        return {f"holds_{i}": self._match_filter(condition) for i, condition in enumerate(self.bound.run)}
 
-    def _held(self, condition: RunCondition) -> str:
+    def _match_filter(self, condition: RunCondition) -> str:
         if condition.each is not None:
-            raise self._cannot(f"a condition for each event of {condition.each} is none of a match")
+            raise self._cannot(f"it has a condition for each event of {condition.each}, not for the match")
         missing = [f"COUNT({quote(name)}.*) = 0" for name in sorted(condition.variables)]
 
         def leaf(node: Expr) -> str | None:
@@ -201,18 +203,18 @@ class _Translation:
             case GroupColumn(column):
                 return quote(column)
             case WindowEdge():
-                raise self._cannot("the clause knows no windows")
-            case TrendAggregate(Function.COUNT, None):
+                raise self._cannot("the clause has no windows")
+            case TrendAggregate(TrendFunction.COUNT, None):
                 return "COUNT(*)"
-            case TrendAggregate(Function.AVG, variables, value):
-                total = self._item(TrendAggregate(Function.SUM, variables, value), measures)
-                return f"{total} / {self._item(TrendAggregate(Function.COUNT, variables, value), measures)}"
+            case TrendAggregate(TrendFunction.AVG, variables, value):
+                total = self._item(TrendAggregate(TrendFunction.SUM, variables, value), measures)
+                return f"{total} / {self._item(TrendAggregate(TrendFunction.COUNT, variables, value), measures)}"
             case TrendAggregate(function, variables, value):
                 assert variables is not None
                 per_variable = [self._measure(function, name, value, measures) for name in sorted(variables)]
                 return self._together(function, per_variable)
 
-    def _measure(self, function: Function, variable: str, value: Expr | None, measures: dict[str, str]) -> str:
+    def _measure(self, function: TrendFunction, variable: str, value: Expr | None, measures: dict[str, str]) -> str:
         inside = f"{quote(variable)}.*"
         if value is not None:
             inside = render_expression(
@@ -223,19 +225,16 @@ class _Translation:
         measures[name] = text
         return f"{_OUTER[function]}({quote(name)})"
 
-    def _together(self, function: Function, parts: list[str]) -> str:
-        if len(parts) == 1:
-            return parts[0]
-        if function in (Function.MIN, Function.MAX):
-            return f"{'LEAST' if function is Function.MIN else 'GREATEST'}({', '.join(parts)})"
-        held = " + ".join(f"COALESCE({part}, 0)" for part in parts)
-        return f"CASE WHEN COALESCE({', '.join(parts)}) IS NOT NULL THEN {held} END"
+    def _together(self, function: TrendFunction, values: list[str]) -> str:
+        if len(values) == 1:
+            return values[0]
+        if function in (TrendFunction.MIN, TrendFunction.MAX):
+            return f"{'LEAST' if function is TrendFunction.MIN else 'GREATEST'}({', '.join(values)})"
+        total = " + ".join(f"COALESCE({value}, 0)" for value in values)
+        return f"CASE WHEN COALESCE({', '.join(values)}) IS NOT NULL THEN {total} END"
 
 
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
+def _free(name: str, used_names: set[str]) -> str:
+    while name in used_names:
         name += "_"
     return name
-
-
-__all__ = ["event_query_to_sql"]

@@ -11,7 +11,6 @@ from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.intervals import parse_interval
 from ostinato.expressions.lexer import Kind
 from ostinato.expressions.parsing import ExpressionParser
-from ostinato.expressions.syntax import span_of
 
 MAX_EVENTS = 2**62
 MAX_LENGTH = timedelta(days=1_000_000)
@@ -55,7 +54,7 @@ def _length(cursor: Cursor, word: str) -> timedelta | int:
     """`30 MINUTES`, `1 HOUR 30 MINUTES`, `INTERVAL '30' MINUTE`, `1000 EVENTS`."""
     start, code, first = cursor.token.span, f"INVALID_{word}", cursor.at
     if cursor.sees("INTERVAL"):
-        written = span_of(ExpressionParser(cursor).primary()) or start
+        written = ExpressionParser(cursor).primary().span or start
     else:
         written = _amounts(cursor)
         if cursor.tokens[cursor.at - 1].upper in ("EVENT", "EVENTS"):

@@ -14,9 +14,9 @@ from ostinato.event_queries.trends.shared.loops import TOO_MANY_WINDOWS
 from ostinato.event_queries.trends.templates import MergedTemplate, merged_template
 
 NOTHING_TO_SHARE = "nothing to share"
-CHEAPER_APART = "neighbours are compared in order, which costs less for each query by itself"
-"""Ranks of a comparison take O(log n) an event; snapshots have to visit events (4 to 21 times slower,
-benchmarks/trends)."""
+CHEAPER_APART = "comparisons of neighbours by order cost less in each query alone"
+"""By itself, a query finds neighbours by rank, in O(log n) for each event. The shared engine visits the events, which
+is 4 to 21 times slower (benchmarks/trends)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,11 @@ class EngineGroup:
     """For each program that isn't shared, the reason."""
 
 
+def groups_of_stream(plan: EventsPlan, stream: int, sharing: str) -> list[EngineGroup]:
+    """The engines of one stream's aggregate queries."""
+    return [group for group in engine_groups(plan, sharing=sharing) if group.stream == stream]
+
+
 def engine_groups(plan: EventsPlan, *, sharing: str = "dynamic") -> tuple[EngineGroup, ...]:
     """The engines for the aggregate queries of a plan: a shared one for each sharable set, and one for the rest of a
     stream.
@@ -62,13 +67,12 @@ def engine_groups(plan: EventsPlan, *, sharing: str = "dynamic") -> tuple[Engine
     if sharing == "never":
         why = dict.fromkeys(range(len(members)), 'sharing="never"')
     else:
-        why = {
-            i: declined((one, one)) or NOTHING_TO_SHARE for i, one in enumerate(programs)
-        }  # at best it shares with itself
+        # A program that can't even share with itself shares with no other.
+        why = {i: declined((program, program)) or NOTHING_TO_SHARE for i, program in enumerate(programs)}
         if sharing == "dynamic":
-            why |= {i: CHEAPER_APART for i, one in enumerate(programs) if _compares_in_order(one)}
-        able = [i for i in why if why[i] == NOTHING_TO_SHARE]
-        for chosen, loops in _sharing_sets(able, programs, streams, why):
+            why |= {i: CHEAPER_APART for i, program in enumerate(programs) if _compares_in_order(program)}
+        candidates = [i for i in why if why[i] == NOTHING_TO_SHARE]
+        for chosen, loops in _sharing_sets(candidates, programs, streams, why):
             reason = declined([programs[i] for i in chosen])
             if reason is None:
                 groups.append(_group(streams[chosen[0]], chosen, members, programs, loops))
@@ -84,14 +88,14 @@ def engine_groups(plan: EventsPlan, *, sharing: str = "dynamic") -> tuple[Engine
 
 
 def _sharing_sets(
-    able: Sequence[int], programs: Sequence[Program], streams: Sequence[int], why: dict[int, str]
+    candidates: Sequence[int], programs: Sequence[Program], streams: Sequence[int], why: dict[int, str]
 ) -> Iterator[tuple[list[int], tuple[KleeneLoop, ...]]]:
     """Programs that share a loop and fit into one engine, with their loops. `why` gets the programs that don't fit."""
-    keys = [(streams[i], tested_condition(programs[i])) for i in able]
-    # The shared engine has separate aggregates for each query, so MIN and MAX may stand beside COUNT, unlike in the
-    # paper.
-    for sharable in sharable_sets([programs[i] for i in able], keys, extremes_apart=False):
-        chosen = [able[index] for index in sharable.programs]
+    keys = [(streams[i], tested_condition(programs[i])) for i in candidates]
+    # The shared engine has separate aggregates for each query. So, unlike in the paper, queries with MIN or MAX share
+    # with queries that count.
+    for sharable in sharable_sets([programs[i] for i in candidates], keys, extremes_apart=False):
+        chosen = [candidates[index] for index in sharable.programs]
         fits = fitting([programs[i] for i in chosen])
         if len(fits) == len(chosen):
             yield chosen, _renumbered(sharable)
@@ -105,7 +109,7 @@ def _renumbered(sharable: SharableSet) -> tuple[KleeneLoop, ...]:
     """The loops of a set, with programs as indexes into the set."""
     index_of = {number: i for i, number in enumerate(sharable.programs)}
     return tuple(
-        KleeneLoop(one.condition, tuple(index_of[number] for number in one.programs)) for one in sharable.loops
+        KleeneLoop(loop.condition, tuple(index_of[number] for number in loop.programs)) for loop in sharable.loops
     )
 
 
@@ -127,13 +131,13 @@ def _group(
 
 def template_of(plan: EventsPlan, queries: Sequence[int]) -> MergedTemplate:
     """The merged template of some queries of the plan. Nodes have the names of their event types."""
-    whose = [(number, program) for number in queries for program in plan.queries[number].programs]
+    programs = [(number, program) for number in queries for program in plan.queries[number].programs]
     names: dict[int, str] = {}
-    for number, program in whose:
+    for number, program in programs:
         types = {event.variable: event.type for event in occurrences(plan.queries[number].bound.query.pattern)}
-        parts = [(program.automaton, program.qualifies)]
-        parts += zip(program.automaton.absences, program.absent_qualifies, strict=True)
-        for automaton, conditions in parts:
+        automata = [(program.automaton, program.qualifies)]
+        automata += zip(program.automaton.absences, program.absent_qualifies, strict=True)
+        for automaton, conditions in automata:
             for variable, condition in zip(automaton.labels, conditions, strict=True):
                 names.setdefault(condition, types[variable])
-    return merged_template([program for _, program in whose], [number for number, _ in whose], names.__getitem__)
+    return merged_template([program for _, program in programs], [number for number, _ in programs], names.__getitem__)

@@ -1,8 +1,8 @@
 """Conditions between events of a match -> tests of adjacent events, where the automaton shows that they are adjacent.
 
-Input: AdjacentConditions and RunConditions of a bound query, and an automaton. Output: one `Edge` for each pair of
-labels that may follow one another. An edge is a comparison of a value of the later event with a value of the earlier
-one, or a condition over both. `event_plan.py` numbers them.
+Input: AdjacentConditions and RunConditions of a bound query, and an automaton. Output: one `EdgeCondition` for each
+pair of labels that may follow one another. It compares a value of the later event with a value of the earlier one, or
+it is a condition over both events. `event_plan.py` numbers the conditions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class EdgeCondition:
     """The test that two adjacent events bound to `before` and `after` must pass."""
 
     before: str
@@ -56,7 +56,7 @@ def as_adjacent(condition: RunCondition, automaton: TrendAutomaton) -> tuple[Adj
     if not all(_is_one_event(node) for node in references(condition.condition)):
         return None
     one, other = (automaton.labels.index(name) for name in sorted(condition.variables))
-    later = _labels_behind(automaton)
+    later = labels_behind(automaton)
     if not (_is_adjacent(automaton, later, one, other) and _is_adjacent(automaton, later, other, one)):
         return None
     names, possible = automaton.labels, label_pairs(automaton)
@@ -74,13 +74,13 @@ def _is_one_event(node: Expr) -> bool:
 def _placed(condition: Expr, before: str) -> Expr:
     """The condition with the earlier and the later event in place of variables."""
 
-    def place(node: Expr) -> Expr:
+    def placed(node: Expr) -> Expr:
         if isinstance(node, Navigation):
             skip = BEFORE if node.rows == frozenset((before,)) else AFTER
             return replace(node, rows=None, anchor=Anchor.LAST, skip=skip, final=False)
-        return rebuild(node, place)
+        return rebuild(node, placed)
 
-    return place(condition)
+    return placed(condition)
 
 
 def _is_adjacent(automaton: TrendAutomaton, later: Sequence[int], one: int, other: int) -> bool:
@@ -95,7 +95,7 @@ def _is_adjacent(automaton: TrendAutomaton, later: Sequence[int], one: int, othe
     )
 
 
-def _labels_behind(automaton: TrendAutomaton) -> list[int]:
+def labels_behind(automaton: TrendAutomaton) -> list[int]:
     """For each state, the labels of all events that may still follow, as bits."""
     behind = [0] * automaton.states
     sources: list[set[int]] = [set() for _ in range(automaton.states)]
@@ -121,25 +121,25 @@ def label_pairs(automaton: TrendAutomaton) -> frozenset[tuple[int, int]]:
 # --- adjacent conditions -> edges -------------------------------------------------------------------------------------
 
 
-def edges_of(conditions: Iterable[AdjacentCondition], automaton: TrendAutomaton) -> tuple[Edge, ...]:
+def edges_of(conditions: Iterable[AdjacentCondition], automaton: TrendAutomaton) -> tuple[EdgeCondition, ...]:
     """One edge for each pair of variables that has conditions and may follow one another."""
-    places = {name: label for label, name in enumerate(automaton.labels)}
+    label_of = {name: label for label, name in enumerate(automaton.labels)}
     possible = label_pairs(automaton)
     conditions_of: dict[tuple[str, str], dict[Expr, None]] = {}
     for item in conditions:
-        if (places.get(item.before), places.get(item.after)) in possible:
+        if (label_of.get(item.before), label_of.get(item.after)) in possible:
             conditions_of.setdefault((item.before, item.after), {})[item.condition] = None
     return tuple(
-        Edge(before, after, _test(tuple(conditions_between)))
+        EdgeCondition(before, after, _test(tuple(conditions_between)))
         for (before, after), conditions_between in conditions_of.items()
     )
 
 
-def _test(parts: Sequence[Expr]) -> Comparison | Expr:
-    if len(parts) == 1:
-        return compared(parts[0]) or parts[0]
-    conjunction = parts[0]
-    for condition in parts[1:]:
+def _test(conjuncts: Sequence[Expr]) -> Comparison | Expr:
+    if len(conjuncts) == 1:
+        return compared(conjuncts[0]) or conjuncts[0]
+    conjunction = conjuncts[0]
+    for condition in conjuncts[1:]:
         conjunction = Operator("and", (conjunction, condition))
     if len(_events_of(conjunction)) == 1:  # all operands belong to one event
         return compared(conjunction) or conjunction
@@ -184,6 +184,6 @@ def operands(condition: Expr) -> Iterable[Expr]:
     """The single-event expressions in a condition: operands of navigations and arguments of aggregates, without
     literals."""
     for node in references(condition):
-        for part in children(node):
-            if not isinstance(part, Literal):
-                yield part
+        for operand in children(node):
+            if not isinstance(operand, Literal):
+                yield operand

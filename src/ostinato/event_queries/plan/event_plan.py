@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from ostinato.clause.plan.match_plan import MAX_PUSHED, Input
+from ostinato.clause.plan.match_plan import MAX_PUSHED, PlanInput
 from ostinato.clause.plan.navigations import TRUE
-from ostinato.errors import QueryError, speaking_of
+from ostinato.errors import QueryError, errors_quoting
 from ostinato.event_queries.automaton.trend_automaton import TrendAutomaton, both, build_trend_automaton
 from ostinato.event_queries.language.event_query import (
     AdjacentCondition,
@@ -26,10 +26,10 @@ from ostinato.event_queries.language.event_query import (
     TimeSpan,
     TimeWindows,
 )
-from ostinato.event_queries.plan.event_adjacency import Comparison, Edge, as_adjacent, edges_of, operands
+from ostinato.event_queries.plan.event_adjacency import Comparison, EdgeCondition, as_adjacent, edges_of, operands
 from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Extent, Program, Slot
-from ostinato.event_queries.plan.output_slots import Output, Slots
-from ostinato.expressions.syntax import Column, Expr, span_of
+from ostinato.event_queries.plan.output_slots import Output, OutputSlots
+from ostinato.expressions.syntax import Column, Expr
 from ostinato.rows.column_names import PREFIX
 
 VARIABLE = "variable"
@@ -93,7 +93,7 @@ class EventsPlan:
     """Expressions over `Column`s of one event; slots and edges refer to them by number. Each is also in `inputs`."""
     pair_tests: tuple[Expr, ...]
     """Expressions over `Navigation(..., skip=1)` for the earlier event and `skip=0` for the later one."""
-    inputs: tuple[Input, ...]
+    inputs: tuple[PlanInput, ...]
     """The columns to ship besides `keys`: values, operands of pair tests and run conditions, returned columns."""
 
     def queries_of(self, stream: int) -> tuple[int, ...]:
@@ -109,7 +109,7 @@ class EventsPlan:
         return tuple(dict.fromkeys(name for at in self.streams for name in (*at.group_by, *at.same, at.time)))
 
     def needs_all_rows(self, stream: int) -> bool:
-        """Whether events that qualify for no variable matter: STRICT or windows that count events need them."""
+        """Whether engines need events that qualify for no variable, for STRICT or for windows that count events."""
         programs = [program for i in self.queries_of(stream) for program in self.queries[i].programs]
         return any(program.selection is Selection.STRICT or program.extent.by_place for program in programs)
 
@@ -123,15 +123,15 @@ def plan_events(bounds: Sequence[BoundEventQuery]) -> EventsPlan:
     Raises AGGREGATE_NEEDS_ADJACENT, AMBIGUOUS_NEGATION, CONJUNCTION_NOT_SUPPORTED, PATTERN_TOO_LARGE, RESERVED_NAME,
     TOO_MANY_CONDITIONS.
     """
-    numbers = Numbering()
+    numbers = PlanNumbering()
     streams: dict[Stream, int] = {}
     queries = []
     for bound in bounds:
         stream = Stream(tuple(sorted(bound.group_by)), tuple(sorted(set(bound.same))), bound.time)
-        with speaking_of(bound.query.text):
+        with errors_quoting(bound.query.text):
             for name in bound.columns:
                 if name.lower().startswith(PREFIX):
-                    raise QueryError("RESERVED_NAME", f"column names that start with {PREFIX} are ours: '{name}'")
+                    raise QueryError("RESERVED_NAME", f"column names that start with {PREFIX} are reserved: '{name}'")
                 if name.lower() == VARIABLE and isinstance(bound.query.returns, ReturnMatches):
                     raise QueryError(
                         "RESERVED_NAME",
@@ -143,7 +143,7 @@ def plan_events(bounds: Sequence[BoundEventQuery]) -> EventsPlan:
     return assembled(queries, streams, numbers)
 
 
-class Numbering:
+class PlanNumbering:
     """Numbers the conditions, values and pair tests of all queries; equal ones get the same number."""
 
     def __init__(self) -> None:
@@ -157,7 +157,7 @@ class Numbering:
     def value(self, expr: Expr) -> int:
         return self.values.setdefault(expr, len(self.values))
 
-    def edge(self, edge: Edge, automaton: TrendAutomaton) -> EdgeTest:
+    def edge(self, edge: EdgeCondition, automaton: TrendAutomaton) -> EdgeTest:
         before, after = automaton.labels.index(edge.before), automaton.labels.index(edge.after)
         if isinstance(edge.test, Comparison):
             values = self.value(edge.test.before), self.value(edge.test.after)
@@ -165,9 +165,9 @@ class Numbering:
         return EdgeTest(before, after, pair_test=self.pair_tests.setdefault(edge.test, len(self.pair_tests)))
 
 
-def assembled(queries: Sequence[QueryPlan], streams: Iterable[Stream], numbers: Numbering) -> EventsPlan:
+def assembled(queries: Sequence[QueryPlan], streams: Iterable[Stream], numbers: PlanNumbering) -> EventsPlan:
     """The plan for queries whose programs were numbered by `numbers`."""
-    inputs: dict[Expr, Input] = {}
+    inputs: dict[Expr, PlanInput] = {}
     read = [*numbers.values]
     for condition in (*numbers.pair_tests, *(run.condition for query in queries for run in query.run)):
         read.extend(operands(condition))
@@ -175,7 +175,7 @@ def assembled(queries: Sequence[QueryPlan], streams: Iterable[Stream], numbers: 
         read.extend(Column(name) for name in query.bound.columns if query.returns_matches)
     for expr in read:
         name = expr.name if isinstance(expr, Column) else f"{PREFIX}d{len(inputs)}"
-        inputs.setdefault(expr, Input(name, expr))
+        inputs.setdefault(expr, PlanInput(name, expr))
     pushed = len(numbers.conditions) + sum(item.is_computed for item in inputs.values())
     if pushed > MAX_PUSHED:
         raise QueryError(
@@ -189,31 +189,31 @@ def assembled(queries: Sequence[QueryPlan], streams: Iterable[Stream], numbers: 
     )  # fmt: skip
 
 
-def _query_plan(bound: BoundEventQuery, stream: int, numbers: Numbering) -> QueryPlan:
+def _query_plan(bound: BoundEventQuery, stream: int, numbers: PlanNumbering) -> QueryPlan:
     automata = _automata(bound)
     adjacent, run = _sorted_conditions(bound, automata)
     if run and not isinstance(bound.query.returns, ReturnMatches):
         raise QueryError(
             "AGGREGATE_NEEDS_ADJACENT",
-            "aggregates are computed without the matches themselves, so a condition may speak of one event, or of two "
-            "that follow one another in every match; this one doesn't",
-            span=span_of(run[0].condition),
-            hint="RETURN MATCHES takes it",
+            "aggregates are computed without listing the matches, so a condition may read one event, or two events "
+            "that are adjacent in every match; this one reads others",
+            span=run[0].condition.span,
+            hint="RETURN MATCHES supports it",
         )
-    slots = Slots(automata[0], numbers.value)
+    slots = OutputSlots(automata[0], numbers.value)
     outputs = tuple((name, slots.output(item)) for name, item in bound.outputs)
-    programs = tuple(_program(bound, automaton, adjacent, tuple(slots.found), numbers) for automaton in automata)
+    programs = tuple(_program(bound, automaton, adjacent, tuple(slots.numbers), numbers) for automaton in automata)
     return QueryPlan(bound, stream, programs, outputs, run)
 
 
 def _automata(bound: BoundEventQuery) -> tuple[TrendAutomaton, ...]:
-    """The programs of a query: one, or for AND those of both parts and of their common matches, if there are any."""
+    """One automaton. For AND, those of both parts, and one for their common matches if there can be any."""
     pattern = bound.query.pattern
     if isinstance(pattern, AllOf):
         if bound.query.selection is Selection.NEXT:
             raise QueryError(
                 "CONJUNCTION_NOT_SUPPORTED",
-                "AND with SKIP TILL NEXT MATCH: which event is next depends on the part",
+                "AND can't be used with SKIP TILL NEXT MATCH: its two parts have different next events",
                 span=pattern.span,
                 hint="leave it out, or use STRICT",
             )
@@ -235,8 +235,8 @@ def _sorted_conditions(
         if not condition.variables.isdisjoint(bound.absent_variables):
             raise QueryError(
                 "VARIABLE_UNDER_NOT",
-                "a condition between events can't name what stands under NOT",
-                span=span_of(condition.condition),
+                "a condition between events can't name a variable under NOT",
+                span=condition.condition.span,
             )
         adjacent_in_each = [as_adjacent(condition, automaton) for automaton in automata]
         if None in adjacent_in_each:
@@ -251,13 +251,13 @@ def _program(
     automaton: TrendAutomaton,
     adjacent: Sequence[AdjacentCondition],
     slots: tuple[Slot, ...],
-    numbers: Numbering,
+    numbers: PlanNumbering,
 ) -> Program:
-    def qualifies(part: TrendAutomaton) -> tuple[int, ...]:
-        return tuple(numbers.condition(bound.qualifies.get(name, TRUE)) for name in part.labels)
+    def qualifies(of: TrendAutomaton) -> tuple[int, ...]:
+        return tuple(numbers.condition(bound.qualifies.get(name, TRUE)) for name in of.labels)
 
-    def edges(part: TrendAutomaton) -> tuple[EdgeTest, ...]:
-        return tuple(numbers.edge(edge, part) for edge in edges_of(adjacent, part))
+    def edges(of: TrendAutomaton) -> tuple[EdgeTest, ...]:
+        return tuple(numbers.edge(edge, of) for edge in edges_of(adjacent, of))
 
     absent_edges = tuple(edges(absence) for absence in automaton.absences)
     return Program(
@@ -273,7 +273,7 @@ def _program(
 
 
 def extent_of(bound: BoundEventQuery) -> Extent:
-    """How far a match of the query reaches."""
+    """The largest extent of a match of the query."""
     match bound.query.bound:
         case None:
             return Extent()

@@ -67,7 +67,7 @@ class BoundKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How far a trend reaches, in `time` (microseconds) or in `place` (events of the group, from 0)."""
+    """The largest extent of a trend, in `time` (microseconds) or in `place` (events of the group, from 0)."""
 
     kind: BoundKind = BoundKind.NONE
     by_place: bool = False

@@ -1,7 +1,7 @@
 """EventsPlan + types of its inputs -> TypedEventsPlan: types checked, edges as comparisons of numbers where possible.
 
 Types decide which edges are comparisons of numbers: two integers are, two texts aren't. So the typed plan has a plan of
-its own (`TypedEventsPlan.plan`) with new numbers. The untyped plan isn't used any more.
+its own (`TypedEventsPlan.plan`) with new numbers. It replaces the untyped plan.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.clause.plan.typed_plan import check_condition
-from ostinato.errors import QueryError, speaking_of
+from ostinato.errors import QueryError, errors_quoting
 from ostinato.event_queries.language.event_query import GroupColumn, TimeSpan, TimeWindows, WindowEdge
 from ostinato.event_queries.plan.event_adjacency import Comparison, as_pair_condition
-from ostinato.event_queries.plan.event_plan import EventsPlan, Numbering, QueryPlan, assembled
+from ostinato.event_queries.plan.event_plan import EventsPlan, PlanNumbering, QueryPlan, assembled
 from ostinato.event_queries.plan.event_program import EdgeTest, Program, Slot, SlotKind
 from ostinato.event_queries.plan.output_slots import AverageOutput, CountOutput, Output, SlotOutput
 from ostinato.expressions import types as t
-from ostinato.expressions.syntax import Case, Cast, Column, Expr, Literal, Navigation, Operator, span_of
+from ostinato.expressions.syntax import Case, Cast, Column, Expr, Literal, Navigation, Operator
 from ostinato.expressions.types import Settings
 from ostinato.expressions.typing import type_of
 from ostinato.expressions.values.vectors import Vector
 from ostinato.kernels.numbers.number_columns import MAX_DIGITS, NumberForm
+from ostinato.rows.times import DAY_US
 
 MAX_EXACT_PRECISION = 18
 """Decimals with more digits don't fit into 64 bits as unscaled integers."""
-_DAY_US = 86_400_000_000
 
 ColumnType = Callable[[str], pa.DataType]
 ExpressionType = Callable[[Expr], pa.DataType]
@@ -73,23 +73,23 @@ def type_events(
     """
     form = NumberForm(numbers)
     if approximate and form is NumberForm.TEXT:
-        raise QueryError("INVALID_OPTION", 'numbers="text" gives all digits, and approximate=True has none to give')
+        raise QueryError("INVALID_OPTION", 'numbers="text" gives all digits, but approximate=True computes only some')
     types = _Types(plan, column_type, expression_type, settings)
     for query in plan.queries:
-        with speaking_of(query.bound.query.text):
+        with errors_quoting(query.bound.query.text):
             types.check_time(query)
             types.check_conditions(query)
-    numbering = Numbering()
+    numbering = PlanNumbering()
     for condition in plan.conditions:
         numbering.condition(condition)
     retyped = []
     for query in plan.queries:
-        with speaking_of(query.bound.query.text):
+        with errors_quoting(query.bound.query.text):
             programs = tuple(types.program(program, query, numbering) for program in query.programs)
             retyped.append(replace(query, programs=programs))
     result = assembled(retyped, plan.streams, numbering)
     for test in result.pair_tests:
-        check_condition(type_of(test, types.of_event, settings), span_of(test))
+        check_condition(type_of(test, types.of_event, settings), test.span)
     values = tuple(types.of(value) for value in result.values)
     outputs = tuple(types.outputs(query, values, form, approximate) for query in result.queries)
     inputs = {item.expr: types.of(item.expr) for item in result.inputs}
@@ -146,11 +146,11 @@ class _Types:
 
     def check_conditions(self, query: QueryPlan) -> None:
         for condition in query.bound.qualifies.values():
-            check_condition(self.of(condition), span_of(condition))
+            check_condition(self.of(condition), condition.span)
 
     # --- programs ---
 
-    def program(self, program: Program, query: QueryPlan, numbering: Numbering) -> Program:
+    def program(self, program: Program, query: QueryPlan, numbering: PlanNumbering) -> Program:
         """The program with values numbered anew, and edges compared according to their types."""
         return replace(
             program,
@@ -159,7 +159,7 @@ class _Types:
             absent_edges=tuple(tuple(self.edge(edge, numbering) for edge in edges) for edges in program.absent_edges),
         )
 
-    def slot(self, slot: Slot, query: QueryPlan, numbering: Numbering) -> Slot:
+    def slot(self, slot: Slot, query: QueryPlan, numbering: PlanNumbering) -> Slot:
         if slot.value < 0:
             return slot
         value = self.plan.values[slot.value]
@@ -171,7 +171,7 @@ class _Types:
             _check_value(slot.kind, value, kind)
         return replace(slot, value=numbering.value(value))
 
-    def edge(self, edge: EdgeTest, numbering: Numbering) -> EdgeTest:
+    def edge(self, edge: EdgeTest, numbering: PlanNumbering) -> EdgeTest:
         if edge.op is None:
             assert edge.pair_test is not None
             test = self.plan.pair_tests[edge.pair_test]
@@ -244,7 +244,7 @@ def window_type(query: QueryPlan, time: pa.DataType) -> pa.DataType:
     extent = query.programs[0].extent
     if extent.by_place:
         return t.INT64
-    if time == t.DATE and (extent.length % _DAY_US or extent.slide % _DAY_US):
+    if time == t.DATE and (extent.length % DAY_US or extent.slide % DAY_US):
         return t.NTZ
     return time
 
@@ -289,6 +289,6 @@ def _check_value(kind: SlotKind, value: Expr, type: pa.DataType) -> None:
     raise QueryError(
         "UNSUPPORTED_TYPE",
         f"{kind.value.upper()} over trends takes {wanted}, this is {t.spark_name(type)}",
-        span=span_of(value),
+        span=value.span,
         hint=hint,
     )

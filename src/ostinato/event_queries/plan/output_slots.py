@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ostinato.event_queries.automaton.trend_automaton import TrendAutomaton
-from ostinato.event_queries.language.event_query import Function, GroupColumn, TrendAggregate, WindowEdge
+from ostinato.event_queries.language.event_query import GroupColumn, TrendAggregate, TrendFunction, WindowEdge
 from ostinato.event_queries.plan.event_program import Slot, SlotKind
 from ostinato.expressions.syntax import Expr
 
@@ -34,24 +34,24 @@ class AverageOutput:
 Output = GroupColumn | WindowEdge | CountOutput | SlotOutput | AverageOutput
 
 
-class Slots:
+class OutputSlots:
     """The aggregates of one query, each computed once. `numbered` gives a value its number in the plan."""
 
     def __init__(self, automaton: TrendAutomaton, numbered: Callable[[Expr], int]) -> None:
         self.labels = {name: label for label, name in enumerate(automaton.labels)}
         self.numbered = numbered
-        self.found: dict[Slot, int] = {}
+        self.numbers: dict[Slot, int] = {}
 
     def output(self, item: GroupColumn | WindowEdge | TrendAggregate) -> Output:
         if not isinstance(item, TrendAggregate):
             return item
         if item.variables is None:
             return CountOutput()
-        if item.function is Function.AVG:
+        if item.function is TrendFunction.AVG:
             return AverageOutput(self.slot(SlotKind.SUM, item), self.slot(SlotKind.COUNT, item))
         return SlotOutput(self.slot(SlotKind(item.function.value), item))
 
     def slot(self, kind: SlotKind, item: TrendAggregate) -> int:
         labels = frozenset(self.labels[name] for name in item.variables or ())
         slot = Slot(kind, labels) if item.value is None else Slot(kind, labels, self.numbered(item.value))
-        return self.found.setdefault(slot, len(self.found))
+        return self.numbers.setdefault(slot, len(self.numbers))

@@ -14,14 +14,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.language.event_query import WindowEdge
+from ostinato.event_queries.plan.engine_groups import Member, groups_of_stream
 from ostinato.event_queries.plan.event_plan import QueryPlan
 from ostinato.event_queries.plan.event_program import Events, Extent, QueryResults
 from ostinato.event_queries.plan.event_types import TypedEventsPlan
 from ostinato.event_queries.stream.trend_steps import TrendRows
-from ostinato.event_queries.task.engine_runs import engine_runs
+from ostinato.event_queries.task.engines import engine_of
 from ostinato.event_queries.task.shared_matching import SharedMatching
-from ostinato.event_queries.task.trend_worker import TrendOptions, TrendWorker
+from ostinato.event_queries.task.trend_worker import TrendWorker
 from ostinato.expressions.values.value_order import group_numbers
 from ostinato.rows.batches import Batch, batch_of
 from ostinato.rows.times import microseconds_of
@@ -35,7 +37,7 @@ _STATE = "the header in the state of this stream of event queries"
 
 
 @dataclass(frozen=True, slots=True)
-class _Remembered:
+class _StoredSequences:
     """The sequences with a state in some engine."""
 
     count: int
@@ -45,8 +47,8 @@ class _Remembered:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scene:
-    """Arriving events joined with stored sequences: first the sequences with new events, then the others."""
+class _JoinedSequences:
+    """Arriving events with the stored sequences. Sequences with new events come first, then the others."""
 
     events: Events
     keys: list[pa.Array]
@@ -68,7 +70,7 @@ class TrendStreamWorker:
         names: Sequence[str],
         shipped: pa.Schema,
         conditions: Sequence[tuple[str, int]],
-        options: TrendOptions = TrendOptions(),
+        options: EventOptions = EventOptions(),
         sharing_of: Callable[[TypedEventsPlan, Sequence[str]], SharedMatching | None] = lambda typed, names: None,
         *,
         fingerprint: str,
@@ -83,11 +85,11 @@ class TrendStreamWorker:
         """Queries that are evaluated from rows when their windows are over."""
         self.by_sums = tuple(i for i in range(len(queries)) if i not in self.by_rows)
         """Queries whose sums are in the state."""
-        rows_plan, rows_names = _part(typed, self.by_rows), [names[i] for i in self.by_rows]
+        rows_plan, rows_names = _with_queries(typed, self.by_rows), [names[i] for i in self.by_rows]
         self.rows_worker = TrendWorker(rows_plan, rows_names, options, sharing_of(rows_plan, rows_names))
-        self.worker = TrendWorker(_part(typed, self.by_sums), [names[i] for i in self.by_sums], options)
-        runs = engine_runs(self.worker.plan, 0, options.sharing)
-        self.engines = [(run, run.engine(not typed.approximate, options.sharing)) for run in runs]
+        self.worker = TrendWorker(_with_queries(typed, self.by_sums), [names[i] for i in self.by_sums], options)
+        groups = groups_of_stream(self.worker.plan, 0, options.sharing)
+        self.engines = [(group, engine_of(group, not typed.approximate, options.sharing)) for group in groups]
         self.extents = tuple(query.programs[0].extent for query in queries)
         self.keys = self.stream.keys
         self.gate = Gate(self.stream.time)
@@ -103,17 +105,17 @@ class TrendStreamWorker:
         until = intake.known_until + 1
         over = None if finished else until
         columns: list[list[pa.Array] | None] = [None] * len(self.extents)
-        remembered = self._carried_on(self._remembered(header), intake.released, over, columns)
+        stored = self._advance_sums(self._stored_sequences(header), intake.released, over, columns)
         rows = joined([self._open_rows(state), intake.released]) if self.by_rows else None
         if rows is not None:
-            self._evaluated(rows, before_us + 1, over, columns)
+            self._evaluate_rows(rows, before_us + 1, over, columns)
             rows = self._still_wanted(rows, until)
         kept_rows = 0 if rows is None else rows.num_rows
-        is_open = bool(remembered.count or kept_rows)
+        is_open = bool(stored.count or kept_rows)
         after = BucketState()
         if not finished:
             open_rows = segments_of(rows, Section.OPEN_ROWS)
-            after = BucketState(self._header(remembered, intake.known_until), open_rows, intake.waiting)
+            after = BucketState(self._header(stored, intake.known_until), open_rows, intake.waiting)
         return Step(
             results=TrendRows(tuple(columns), intake.decided_us(finished=finished)),
             state=after,
@@ -122,7 +124,7 @@ class TrendStreamWorker:
                 rows=intake.arrived,
                 late_rows=intake.late_rows,
                 matches=sum(len(query_columns[0]) for query_columns in columns if query_columns),
-                open_runs=remembered.count,
+                open_runs=stored.count,
                 buffered_rows=kept_rows + intake.waiting_rows,
             ),
         )
@@ -134,16 +136,16 @@ class TrendStreamWorker:
         return rows
 
     def _batch(self, rows: pa.RecordBatch | None) -> Batch:
-        found = self.shipped.empty_table().to_batches() if rows is None else [rows]
-        table = pa.Table.from_batches(found, None if found else self.shipped)
+        batches = self.shipped.empty_table().to_batches() if rows is None else [rows]
+        table = pa.Table.from_batches(batches, None if batches else self.shipped)
         return batch_of(table, self.conditions)
 
-    # --- sums that are carried on ---
+    # --- queries with sums in the state ---
 
-    def _remembered(self, header: pa.RecordBatch | None) -> _Remembered:
+    def _stored_sequences(self, header: pa.RecordBatch | None) -> _StoredSequences:
         if header is None:
             empty = [pa.array([], self.shipped.field(name).type) for name in self.keys]
-            return _Remembered(0, empty, [[] for _ in self.engines])
+            return _StoredSequences(0, empty, [[] for _ in self.engines])
         kinds = {_key_name(i): self.shipped.field(name).type for i, name in enumerate(self.keys)}
         check_columns_are(header, kinds | {_state_name(i): pa.binary() for i in range(len(self.engines))}, _STATE)
         check(
@@ -151,92 +153,92 @@ class TrendStreamWorker:
         )
         keys = [header.column(_key_name(i)) for i in range(len(self.keys))]
         states = [header.column(_state_name(i)).to_pylist() for i in range(len(self.engines))]
-        return _Remembered(header.num_rows, keys, states)
+        return _StoredSequences(header.num_rows, keys, states)
 
-    def _header(self, remembered: _Remembered, known_until: int) -> bytes:
-        columns = {_key_name(i): column for i, column in enumerate(remembered.keys)}
-        columns |= {_state_name(i): pa.array(each, pa.binary()) for i, each in enumerate(remembered.states)}
+    def _header(self, stored: _StoredSequences, known_until: int) -> bytes:
+        columns = {_key_name(i): column for i, column in enumerate(stored.keys)}
+        columns |= {_state_name(i): pa.array(each, pa.binary()) for i, each in enumerate(stored.states)}
         batch = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
         return stamped(batch, known_until, self.fingerprint)
 
-    def _carried_on(
+    def _advance_sums(
         self,
-        before: _Remembered,
+        before: _StoredSequences,
         released: pa.RecordBatch | None,
         over: int | None,
         columns: list[list[pa.Array] | None],
-    ) -> _Remembered:
+    ) -> _StoredSequences:
         if not self.engines or (released is None and not before.count):
             return before
-        scene = self._scene(before, released)
-        until = None if over is None else np.full(len(scene.group), over)
-        by_program: dict[tuple[int, int], QueryResults] = {}
+        sequences = self._join(before, released)
+        until = None if over is None else np.full(len(sequences.group), over)
+        by_program: dict[Member, QueryResults] = {}
         new_states = []
-        for (run, engine), states in zip(self.engines, scene.states, strict=True):
-            step = engine.advance(scene.events, states, until)
-            by_program.update(zip(run.members, step.results, strict=True))
+        for (group, engine), states in zip(self.engines, sequences.states, strict=True):
+            step = engine.advance(sequences.events, states, until)
+            by_program.update(zip(group.members, step.results, strict=True))
             new_states.append(list(step.states))
-        for query, results in self.worker.combined(by_program, scene.group).items():
+        for query, results in self.worker.combined(by_program, sequences.group).items():
             if len(results.sequence):
-                columns[self.by_sums[query]] = self.worker.shown(query, results, self._group_value(scene))
-        stay = np.flatnonzero([any(each) for each in zip(*new_states, strict=True)])
-        chosen = pa.array(stay)
-        keys = [column.take(chosen) for column in scene.keys]
-        return _Remembered(len(stay), keys, [[each[i] for i in stay] for each in new_states])
+                columns[self.by_sums[query]] = self.worker.shown(query, results, self._group_value(sequences))
+        open_sequences = np.flatnonzero([any(each) for each in zip(*new_states, strict=True)])
+        chosen = pa.array(open_sequences)
+        keys = [column.take(chosen) for column in sequences.keys]
+        return _StoredSequences(len(open_sequences), keys, [[each[i] for i in open_sequences] for each in new_states])
 
-    def _scene(self, before: _Remembered, released: pa.RecordBatch | None) -> _Scene:
+    def _join(self, before: _StoredSequences, released: pa.RecordBatch | None) -> _JoinedSequences:
         batch = self._batch(released)
         arrived = self.worker.scene(batch, 0)
         firsts = pa.array(arrived.sequences.rows[arrived.sequences.starts[:-1]])
-        new = arrived.sequences.count
+        new_count = arrived.sequences.count
         keys = [
-            pa.concat_arrays([batch.arrays[name].take(firsts), known])
-            for name, known in zip(self.keys, before.keys, strict=True)
+            pa.concat_arrays([batch.arrays[name].take(firsts), stored_keys])
+            for name, stored_keys in zip(self.keys, before.keys, strict=True)
         ]
         # A stored sequence with new events is the new sequence of the same number.
-        numbers = group_numbers(new + before.count, keys)
-        at = {int(number): i for i, number in enumerate(numbers[:new])}
-        new_number = [at.get(int(number), -1) for number in numbers[new:]]
-        alone = [i for i, there in enumerate(new_number) if there < 0]
-        chosen = pa.array([*range(new), *(new + i for i in alone)], pa.int64())
+        numbers = group_numbers(new_count + before.count, keys)
+        new_index_of = {int(number): i for i, number in enumerate(numbers[:new_count])}
+        new_indexes = [new_index_of.get(int(number), -1) for number in numbers[new_count:]]
+        unchanged = [i for i, index in enumerate(new_indexes) if index < 0]
+        chosen = pa.array([*range(new_count), *(new_count + i for i in unchanged)], pa.int64())
         keys = [column.take(chosen) for column in keys]
         states = []
         for engine_states in before.states:
-            mine = [b""] * new
-            for i, there in enumerate(new_number):
-                if there >= 0:
-                    mine[there] = engine_states[i]
-            states.append([*mine, *(engine_states[i] for i in alone)])
-        starts = np.concatenate([arrived.events.starts, np.full(len(alone), arrived.events.starts[-1])])
+            new_states = [b""] * new_count
+            for i, index in enumerate(new_indexes):
+                if index >= 0:
+                    new_states[index] = engine_states[i]
+            states.append([*new_states, *(engine_states[i] for i in unchanged)])
+        starts = np.concatenate([arrived.events.starts, np.full(len(unchanged), arrived.events.starts[-1])])
         by_group = group_numbers(len(chosen), keys[: len(self.stream.group_by)])
         _, examples, group = np.unique(by_group, return_index=True, return_inverse=True)
-        return _Scene(replace(arrived.events, starts=starts), keys, states, group.astype(np.int64), examples)
+        return _JoinedSequences(replace(arrived.events, starts=starts), keys, states, group.astype(np.int64), examples)
 
-    def _group_value(self, scene: _Scene) -> Callable[[str, NDArray[np.int64]], pa.Array]:
-        return lambda name, groups: scene.keys[self.keys.index(name)].take(pa.array(scene.examples[groups]))
+    def _group_value(self, sequences: _JoinedSequences) -> Callable[[str, NDArray[np.int64]], pa.Array]:
+        return lambda name, groups: sequences.keys[self.keys.index(name)].take(pa.array(sequences.examples[groups]))
 
-    # --- rows that are kept ---
+    # --- queries with rows in the state ---
 
-    def _evaluated(
+    def _evaluate_rows(
         self, rows: pa.RecordBatch, since: int, over: int | None, columns: list[list[pa.Array] | None]
     ) -> None:
         """The results of windows that ended after `since` up to `over`; None: of all remaining windows."""
         if over is not None and not any(since < end <= over for end in self._next_ends(since, self.by_rows)):
             return
         times = microseconds_of(rows.column(self.stream.time))
-        known = rows if over is None else rows.filter(pa.array(times < over))
-        for query, found in enumerate(self.rows_worker.run(self._batch(known)).columns):
+        before_end = rows if over is None else rows.filter(pa.array(times < over))
+        for query, query_columns in enumerate(self.rows_worker.run(self._batch(before_end)).columns):
             number = self.by_rows[query]
-            ends = microseconds_of(found[_window_end(self.rows_worker.plan.queries[query])])
+            ends = microseconds_of(query_columns[_window_end(self.rows_worker.plan.queries[query])])
             inside = (ends > since) if over is None else (ends > since) & (ends <= over)
             if inside.any():
-                columns[number] = [column.filter(pa.array(inside)) for column in found]
+                columns[number] = [column.filter(pa.array(inside)) for column in query_columns]
 
     def _still_wanted(self, rows: pa.RecordBatch, until: int) -> pa.RecordBatch | None:
         """Rows inside a window that isn't over."""
         starts = [_first_open(self.extents[query], until) for query in self.by_rows]
-        stay = microseconds_of(rows.column(self.stream.time)) >= min(starts)
-        return rows if stay.all() else rows.filter(pa.array(stay))
+        is_open = microseconds_of(rows.column(self.stream.time)) >= min(starts)
+        return rows if is_open.all() else rows.filter(pa.array(is_open))
 
     # --- time ---
 
@@ -257,7 +259,7 @@ def _first_open(extent: Extent, until: int) -> int:
     return ((until - extent.length) // extent.slide + 1) * extent.slide
 
 
-def _part(typed: TypedEventsPlan, queries: Sequence[int]) -> TypedEventsPlan:
+def _with_queries(typed: TypedEventsPlan, queries: Sequence[int]) -> TypedEventsPlan:
     """The plan with some of its queries."""
     plan = replace(typed.plan, queries=tuple(typed.plan.queries[i] for i in queries))
     return replace(typed, plan=plan, output_types=tuple(typed.output_types[i] for i in queries))

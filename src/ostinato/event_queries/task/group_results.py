@@ -29,7 +29,7 @@ Exact = NDArray[np.object_]
 # --- numbers ----------------------------------------------------------------------------------------------------------
 
 
-def known_form(numbers: Numbers) -> Exact | Extended:
+def exact_or_extended(numbers: Numbers) -> Exact | Extended:
     """Exact integers as they are, other numbers as Extended."""
     if isinstance(numbers, Extended):
         return numbers
@@ -37,13 +37,13 @@ def known_form(numbers: Numbers) -> Exact | Extended:
 
 
 def _sums(numbers: Numbers, group: Ints, groups: int) -> Numbers:
-    known = known_form(numbers)
-    if isinstance(known, Extended):
-        return tn.approximate_sums(known, group, groups)
-    return tn.exact_sums(known, group, groups)
+    converted = exact_or_extended(numbers)
+    if isinstance(converted, Extended):
+        return tn.approximate_sums(converted, group, groups)
+    return tn.exact_sums(converted, group, groups)
 
 
-def taken(numbers: Numbers, rows: NDArray[Any]) -> Numbers:
+def numbers_at(numbers: Numbers, rows: NDArray[Any]) -> Numbers:
     """The numbers at these rows."""
     if isinstance(numbers, Extended):
         return Extended(numbers.mantissa[rows], numbers.exponent[rows])
@@ -54,15 +54,15 @@ def taken(numbers: Numbers, rows: NDArray[Any]) -> Numbers:
 # --- sequences -> groups ----------------------------------------------------------------------------------------------
 
 
-def of_groups(results: QueryResults, group: Ints, kinds: Sequence[SlotKind]) -> QueryResults:
+def results_by_group(results: QueryResults, group: Ints, kinds: Sequence[SlotKind]) -> QueryResults:
     """The results of the groups that sequences belong to, in order of group and window."""
     number, groups, windows = _numbered(group[results.sequence], results.window)
     if len(groups) == len(number):  # nothing to add up, only to sort
         order = np.empty(len(number), np.int64)
         order[number] = np.arange(len(number))
-        in_order = tuple(taken(slot, order) for slot in results.slots)
+        in_order = tuple(numbers_at(slot, order) for slot in results.slots)
         flags = tuple(each[order] for each in results.present)
-        return QueryResults(groups, windows, taken(results.count, order), in_order, flags)
+        return QueryResults(groups, windows, numbers_at(results.count, order), in_order, flags)
     slots: list[Numbers] = []
     present = []
     for kind, values, has_value in zip(kinds, results.slots, results.present, strict=True):
@@ -97,14 +97,14 @@ def _without_absent(values: Numbers, present: NDArray[np.bool_]) -> Numbers:
     return cast(Numbers, np.where(present, values, 0).astype(values.dtype))
 
 
-def conjunction(parts: Sequence[QueryResults]) -> QueryResults:
-    """The pairs of distinct matches of an AND, sequence by sequence. The third part has the common matches."""
-    sequences = np.concatenate([part.sequence for part in parts])
-    number, sequence, window = _numbered(sequences, np.concatenate([part.window for part in parts]))
+def conjunction(results_of_programs: Sequence[QueryResults]) -> QueryResults:
+    """The number of pairs of distinct matches of an AND, by sequence. The third program counts the common matches."""
+    sequences = np.concatenate([results.sequence for results in results_of_programs])
+    number, sequence, window = _numbered(sequences, np.concatenate([results.window for results in results_of_programs]))
     counts, at = [], 0
-    for part in parts:
-        counts.append(known_form(_sums(part.count, number[at : at + len(part.sequence)], len(sequence))))
-        at += len(part.sequence)
+    for results in results_of_programs:
+        counts.append(exact_or_extended(_sums(results.count, number[at : at + len(results.sequence)], len(sequence))))
+        at += len(results.sequence)
     if len(counts) == 2:
         nothing = np.zeros(len(sequence), object)
         counts.append(nothing if not isinstance(counts[0], Extended) else tn.approximate_of(nothing))
@@ -119,10 +119,10 @@ def conjunction(parts: Sequence[QueryResults]) -> QueryResults:
         pairs = tn.conjunction_counts(one, other, shared)
         is_any = np.array([bool(pair) for pair in pairs], np.bool_)
     rows = np.flatnonzero(is_any)
-    return QueryResults(sequence[rows], window[rows], taken(pairs, rows), (), ())
+    return QueryResults(sequence[rows], window[rows], numbers_at(pairs, rows), (), ())
 
 
-def nothing_found(results: QueryResults, kinds: Sequence[SlotKind]) -> QueryResults:
+def row_without_matches(results: QueryResults, kinds: Sequence[SlotKind]) -> QueryResults:
     """The single row of a query without groups and windows that has no match."""
 
     def zero(like: Numbers) -> Numbers:
@@ -141,7 +141,7 @@ def nothing_found(results: QueryResults, kinds: Sequence[SlotKind]) -> QueryResu
 
 @dataclass(frozen=True, slots=True)
 class OutputContext:
-    """The properties of a query besides its results. `group_value` gives a GROUP BY column at groups."""
+    """A query of the plan and its name. `group_value` gives the values of a GROUP BY column for groups."""
 
     typed: TypedEventsPlan
     query: int
@@ -160,8 +160,8 @@ def _column(context: OutputContext, results: QueryResults, output: Any, kind: pa
     typed = context.typed
     program = typed.plan.queries[context.query].programs[0]
 
-    def place(row: int) -> str:
-        return _place(context, results, row)
+    def describe_row(row: int) -> str:
+        return _row_description(context, results, row)
 
     match output:
         case GroupColumn(column):
@@ -170,16 +170,16 @@ def _column(context: OutputContext, results: QueryResults, output: Any, kind: pa
             starts = results.window if output is WindowEdge.START else results.window + program.extent.length
             array = window_edges(starts, kind)
         case CountOutput():
-            array = _number_column(typed, results.count, None, place, 0, is_count=True)
+            array = _number_column(typed, results.count, None, describe_row, 0, is_count=True)
         case SlotOutput(i):
             values, present, slot = results.slots[i], results.present[i], program.slots[i]
             if slot.kind in (SlotKind.MIN, SlotKind.MAX):
                 assert isinstance(values, np.ndarray)
                 array = tn.value_column(values, present, kind)
             elif slot.kind is SlotKind.COUNT:
-                array = _number_column(typed, values, None, place, 0, is_count=True)
+                array = _number_column(typed, values, None, describe_row, 0, is_count=True)
             else:
-                array = _number_column(typed, values, present, place, _scale(context, i), is_count=False)
+                array = _number_column(typed, values, present, describe_row, _scale(context, i), is_count=False)
         case AverageOutput(total, number):
             array = _average(results.slots[total], results.slots[number], _scale(context, total))
         case _:
@@ -191,23 +191,23 @@ def _number_column(
     typed: TypedEventsPlan,
     numbers: Numbers,
     present: NDArray[np.bool_] | None,
-    place: tn.Place,
+    describe_row: tn.DescribeRow,
     scale: int,
     *,
     is_count: bool,
 ) -> pa.Array:
-    known = known_form(numbers)
-    if isinstance(known, Extended):
-        return tn.approximate_column(known, present, typed.form, place, scale=scale, is_count=is_count)
-    return tn.exact_column(known, present, typed.form, place, scale=scale, is_count=is_count)
+    converted = exact_or_extended(numbers)
+    if isinstance(converted, Extended):
+        return tn.approximate_column(converted, present, typed.form, describe_row, scale=scale, is_count=is_count)
+    return tn.exact_column(converted, present, typed.form, describe_row, scale=scale, is_count=is_count)
 
 
 def _average(total: Numbers, number: Numbers, scale: int) -> pa.Array:
-    above, below = known_form(total), known_form(number)
+    above, below = exact_or_extended(total), exact_or_extended(number)
     if not isinstance(above, Extended) and not isinstance(below, Extended):
         return tn.average_column(above, below, scale=scale)
-    rough = [each if isinstance(each, Extended) else tn.approximate_of(each) for each in (above, below)]
-    return tn.approximate_average_column(rough[0], rough[1], scale=scale)
+    approximate = [each if isinstance(each, Extended) else tn.approximate_of(each) for each in (above, below)]
+    return tn.approximate_average_column(approximate[0], approximate[1], scale=scale)
 
 
 def _scale(context: OutputContext, slot: int) -> int:
@@ -222,7 +222,7 @@ def window_edges(starts: Ints, kind: pa.DataType) -> pa.Array:
     return pa.array(starts).cast(kind)
 
 
-def _place(context: OutputContext, results: QueryResults, row: int) -> str:
+def _row_description(context: OutputContext, results: QueryResults, row: int) -> str:
     """Describes a row of the results for errors: query, group and window."""
     plan = context.typed.plan.queries[context.query]
     at = results.sequence[row : row + 1]

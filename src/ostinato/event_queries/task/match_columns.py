@@ -10,18 +10,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.errors import speaking_of
-from ostinato.event_queries.enumeration.event_matches import EventMatches, MatchLimits, find_event_matches
-from ostinato.event_queries.enumeration.match_conditions import MatchConditions, lower_run_conditions
+from ostinato.event_queries.enumeration.event_matches import EventMatches, find_event_matches
+from ostinato.event_queries.enumeration.match_conditions import MatchConditions
+from ostinato.event_queries.enumeration.match_limits import MatchLimits
 from ostinato.event_queries.language.event_query import BoundEventQuery
 from ostinato.event_queries.plan.event_plan import QueryPlan
 from ostinato.event_queries.plan.event_program import Events
-from ostinato.event_queries.plan.event_types import TypedEventsPlan
 from ostinato.event_queries.task.group_results import window_edges
 from ostinato.event_queries.task.sequences import Sequences
 from ostinato.expressions.syntax import Expr
 from ostinato.expressions.values.vectors import Vector
 from ostinato.rows.batches import Batch
+from ostinato.rows.matches import ranges
 from ostinato.rows.ordering import tie_columns
 from ostinato.rows.workload_layout import OutputColumn, Role
 
@@ -30,7 +30,7 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The events of one stream, and their origin."""
+    """The events of one stream, with the batch and the sequences that they come from."""
 
     batch: Batch
     sequences: Sequences
@@ -39,7 +39,7 @@ class Scene:
     """The values of an expression over one event, for all events in order."""
 
     def group_value(self, column: str, groups: Rows) -> pa.Array:
-        """A GROUP BY column at groups."""
+        """The values of a GROUP BY column for groups."""
         return self.batch.arrays[column].take(pa.array(self.sequences.examples[groups]))
 
 
@@ -47,13 +47,6 @@ def tie_breakers(batch: Batch, bound: BoundEventQuery) -> list[pa.Array]:
     """The columns that order events of one group at the same time."""
     names = [name for name in bound.columns if name not in (bound.time, *bound.group_by)]
     return [batch.arrays[name] for name in names if name in batch.arrays]
-
-
-def run_conditions(typed: TypedEventsPlan, query: int) -> MatchConditions | None:
-    """Conditions over whole matches, lowered for the kernel."""
-    plan = typed.plan.queries[query]
-    with speaking_of(plan.bound.query.text):
-        return lower_run_conditions(plan.run, plan.programs[0].automaton, typed.input_types.__getitem__, typed.settings)
 
 
 def match_columns(
@@ -99,10 +92,10 @@ def _order(matches: EventMatches, scene: Scene, bound: BoundEventQuery, group: R
     window, time = matches.window(), scene.events.time
     keys: list[NDArray[Any]] = [group, window, time[first], time[last], matches.labels[matches.offsets[:-1]]]
     order = np.lexsort(keys[::-1])
-    met = _ties_of_sequences(keys, matches.sequence(), order)
-    if len(met):
+    tied = _ties_of_sequences(keys, matches.sequence(), order)
+    if len(tied):
         rank = np.zeros(matches.count, np.int64)
-        rank[met] = _row_ranks(scene, bound, first[met])
+        rank[tied] = _row_ranks(scene, bound, first[tied])
         order = np.lexsort([rank, *keys[::-1]])
     if limit is not None:
         order = order[_numbers(_changes(group[order], window[order]), len(order)) <= limit]
@@ -118,7 +111,7 @@ def _ties_of_sequences(keys: Sequence[NDArray[Any]], sequence: Rows, order: Rows
 
 
 def _row_ranks(scene: Scene, bound: BoundEventQuery, events: NDArray[np.int32]) -> Rows:
-    """Numbers that rise with the place in their group, for events of the same time."""
+    """Ranks of events of the same time, in the order of their group."""
     distinct, which = np.unique(events, return_inverse=True)
     columns = tie_columns(tie_breakers(scene.batch, bound), scene.sequences.rows[distinct])
     ranks = np.empty(len(distinct), np.int64)
@@ -157,8 +150,8 @@ class _Shown:
         else:
             lengths = np.diff(matches.offsets)[order]
             self.offsets = np.concatenate(([0], np.cumsum(lengths)))
-            places = np.arange(self.offsets[-1]) + np.repeat(matches.offsets[:-1][order] - self.offsets[:-1], lengths)
-            rows, self.labels = matches.rows[places], matches.labels[places]
+            indexes = ranges(matches.offsets[:-1][order], lengths)
+            rows, self.labels = matches.rows[indexes], matches.labels[indexes]
         self.rows = scene.sequences.rows[rows]
         """The events' rows in the input."""
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.event_queries.plan.event_program import PairTest
-from ostinato.expressions.evaluate import Prepared, prepare
+from ostinato.expressions.evaluate import PreparedExpression, prepare
 from ostinato.expressions.syntax import Expr, Navigation
 from ostinato.expressions.types import Settings
 from ostinato.expressions.values.vectors import Vector
@@ -29,7 +29,7 @@ def tie_pair_tests(
     return tuple(_tied(prepare(test, leaf_type, settings), vector) for test in tests)
 
 
-def _tied(ready: Prepared, vector: Callable[[Expr], Vector]) -> PairTest:
+def _tied(ready: PreparedExpression, vector: Callable[[Expr], Vector]) -> PairTest:
     def test(earlier: NDArray[np.int64], later: NDArray[np.int64]) -> NDArray[np.bool_]:
         def leaf(node: Expr) -> Vector | None:
             if not isinstance(node, Navigation):

@@ -21,11 +21,11 @@ from ostinato.rows.times import microseconds_of
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 FARTHEST = 1 << 62
-"""Engines add lengths to times, and use numbers beyond these for "before all" and "behind all"."""
+"""Engines add lengths to times, and use numbers beyond these for "before all times" and "after all times"."""
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class SequenceKeys:
     """The columns that decide where a row belongs."""
 
     group_by: Sequence[pa.Array]
@@ -55,7 +55,7 @@ class Sequences:
 
 def find_sequences(
     count: int,
-    keys: Keys,
+    keys: SequenceKeys,
     *,
     matters: Mask | None = None,
     places: bool = False,
@@ -73,14 +73,14 @@ def find_sequences(
             alive &= np.asarray(column.is_valid())
     if matters is not None:
         alive &= matters
-    inside = _Part(keys, np.flatnonzero(alive), count)
+    selected = _SelectedRows(keys, np.flatnonzero(alive), count)
     ordered = order_rows(
-        inside.count, [*inside.group_by, *inside.same], [OrderKey(inside.time)], inside.taken_lazily(ties)
+        selected.count, [*selected.group_by, *selected.same], [OrderKey(selected.time)], selected.taken_lazily(ties)
     )
-    rows = inside.rows if ordered.rows is None else inside.rows[ordered.rows]
+    rows = selected.rows if ordered.rows is None else selected.rows[ordered.rows]
     starts = ordered.key_at if len(rows) else np.zeros(1, np.int64)
     group, examples = _groups(keys.group_by, rows[starts[:-1]])
-    time = microseconds_of(inside.time)
+    time = microseconds_of(selected.time)
     if len(time) and not -FARTHEST <= time.min() <= time.max() <= FARTHEST:
         raise MatchError("TIME_OUT_OF_RANGE", f"times lie between -2^62 and 2^62, and there is {time.max()}")
     return Sequences(
@@ -93,10 +93,10 @@ def find_sequences(
     )
 
 
-class _Part:
-    """The key columns at some rows."""
+class _SelectedRows:
+    """The key columns of some rows."""
 
-    def __init__(self, keys: Keys, rows: Rows, count: int) -> None:
+    def __init__(self, keys: SequenceKeys, rows: Rows, count: int) -> None:
         self.rows = rows
         self.count = len(rows)
         self._chosen = None if len(rows) == count else pa.array(rows)
@@ -113,11 +113,11 @@ class _Part:
         return lambda: [self.taken(column) for column in ties()]
 
 
-def _places(keys: Keys, alive: Mask, ties: Callable[[], Sequence[pa.Array]] | None) -> NDArray[np.int64]:
+def _places(keys: SequenceKeys, alive: Mask, ties: Callable[[], Sequence[pa.Array]] | None) -> NDArray[np.int64]:
     """For each row its number within its group, in order of time; rows without a time have none."""
-    inside = _Part(Keys(keys.group_by, (), keys.time), np.flatnonzero(alive), len(alive))
-    ordered = order_rows(inside.count, inside.group_by, [OrderKey(inside.time)], inside.taken_lazily(ties))
-    rows = inside.rows if ordered.rows is None else inside.rows[ordered.rows]
+    selected = _SelectedRows(SequenceKeys(keys.group_by, (), keys.time), np.flatnonzero(alive), len(alive))
+    ordered = order_rows(selected.count, selected.group_by, [OrderKey(selected.time)], selected.taken_lazily(ties))
+    rows = selected.rows if ordered.rows is None else selected.rows[ordered.rows]
     result = np.zeros(len(alive), np.int64)
     first = np.repeat(ordered.key_at[:-1], np.diff(ordered.key_at))
     result[rows] = np.arange(len(rows)) - first

@@ -7,26 +7,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from ostinato.event_queries.enumeration.event_matches import EventMatches
-from ostinato.event_queries.task.match_columns import Scene
-
 if TYPE_CHECKING:
+    from ostinato.event_queries.enumeration.event_matches import EventMatches
+    from ostinato.event_queries.task.match_columns import Scene
     from ostinato.workloads.shedding.report import Report
 
 
 @dataclass(frozen=True, slots=True)
-class SharedMatches:
+class SharedQueryMatches:
     """The matches of queries that were matched together and, under a latency bound, a report on dropped state."""
 
     matches: Mapping[int, EventMatches]
     report: Report | None
 
 
-NOTHING_SHARED = SharedMatches({}, None)
+NOTHING_SHARED = SharedQueryMatches({}, None)
 
 
 class SharedMatching(Protocol):
     """Matches several queries of a stream together."""
 
-    def find(self, stream: int, scene: Scene, statistics: Counter[str]) -> SharedMatches:
+    def find(self, stream: int, scene: Scene, statistics: Counter[str]) -> SharedQueryMatches:
         """The matches of each query. A query that is missing has to be enumerated by itself."""

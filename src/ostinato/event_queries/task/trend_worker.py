@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,25 +11,26 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.errors import MatchError, speaking_of
-from ostinato.event_queries.enumeration.event_matches import MatchLimits
-from ostinato.event_queries.enumeration.match_conditions import MatchConditions
+from ostinato.errors import MatchError, errors_quoting
+from ostinato.event_queries.enumeration.match_conditions import MatchConditions, run_conditions
+from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.language.event_query import Selection
+from ostinato.event_queries.plan.engine_groups import Member, groups_of_stream
 from ostinato.event_queries.plan.event_plan import QueryPlan
 from ostinato.event_queries.plan.event_program import BoundKind, Events, Program, QueryResults, SlotKind
 from ostinato.event_queries.plan.event_types import TypedEventsPlan, engine_numbers
-from ostinato.event_queries.task.engine_runs import ProgramAt, Sharing, engine_runs
+from ostinato.event_queries.task.engines import engine_of
 from ostinato.event_queries.task.group_results import (
     OutputContext,
     conjunction,
-    nothing_found,
-    of_groups,
     output_columns,
+    results_by_group,
+    row_without_matches,
 )
-from ostinato.event_queries.task.match_columns import Scene, match_columns, run_conditions, shown_matches, tie_breakers
+from ostinato.event_queries.task.match_columns import Scene, match_columns, shown_matches, tie_breakers
 from ostinato.event_queries.task.output_columns import match_output
 from ostinato.event_queries.task.pair_tests import tie_pair_tests
-from ostinato.event_queries.task.sequences import Keys, Sequences, find_sequences
+from ostinato.event_queries.task.sequences import SequenceKeys, Sequences, find_sequences
 from ostinato.event_queries.task.shared_matching import SharedMatching
 from ostinato.expressions.evaluate import evaluate
 from ostinato.expressions.syntax import Expr, Literal
@@ -39,21 +40,6 @@ from ostinato.rows.workload_layout import OutputColumn
 
 if TYPE_CHECKING:
     from ostinato.workloads.shedding.report import Report
-
-
-@dataclass(frozen=True, slots=True)
-class TrendOptions:
-    """Options of a task: see `EventOptions`."""
-
-    sharing: Sharing = "dynamic"
-    max_matches: int = 10_000_000
-    max_partial_matches: int = 10_000_000
-
-    def limits(self, limit: int | None = None) -> MatchLimits:
-        return MatchLimits(limit, self.max_matches, self.max_partial_matches)
-
-
-DEFAULT_OPTIONS = TrendOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +64,7 @@ class TrendWorker:
         self,
         typed: TypedEventsPlan,
         names: Sequence[str],
-        options: TrendOptions = DEFAULT_OPTIONS,
+        options: EventOptions = EventOptions(),
         shared: SharedMatching | None = None,
     ) -> None:
         """`shared` matches queries together. With None, each query that returns matches is enumerated by itself."""
@@ -121,7 +107,7 @@ class TrendWorker:
         used = _used_conditions(programs)
         places = any(program.extent.by_place for program in programs)
         strict = any(program.selection is Selection.STRICT for program in programs)
-        keys = Keys(
+        keys = SequenceKeys(
             [batch.arrays[name] for name in at.group_by],
             [batch.arrays[name] for name in at.same],
             batch.arrays[at.time],
@@ -178,32 +164,26 @@ class TrendWorker:
 
     # --- aggregates ---
 
-    def results(
-        self, stream: int, scene: Scene, statistics: Counter[str], *, only: Collection[int] | None = None
-    ) -> dict[int, QueryResults]:
-        """For each aggregate query of a stream (or of `only`), the results of its groups."""
-        by_program: dict[ProgramAt, QueryResults] = {}
-        new = [b""] * scene.sequences.count
-        for run in engine_runs(self.plan, stream, self.options.sharing):
-            if only is not None:
-                run = run.of_queries(only)
-            if run.members:
-                step = run.engine(not self.typed.approximate, self.options.sharing).advance(scene.events, new, None)
-                by_program.update(zip(run.members, step.results, strict=True))
-                statistics.update(step.statistics)
+    def results(self, stream: int, scene: Scene, statistics: Counter[str]) -> dict[int, QueryResults]:
+        """For each aggregate query of a stream, the results of its groups."""
+        by_program: dict[Member, QueryResults] = {}
+        new_states = [b""] * scene.sequences.count
+        for group in groups_of_stream(self.plan, stream, self.options.sharing):
+            engine = engine_of(group, not self.typed.approximate, self.options.sharing)
+            step = engine.advance(scene.events, new_states, None)
+            by_program.update(zip(group.members, step.results, strict=True))
+            statistics.update(step.statistics)
         return self.combined(by_program, scene.sequences.group)
 
-    def combined(
-        self, by_program: Mapping[ProgramAt, QueryResults], group: NDArray[np.int64]
-    ) -> dict[int, QueryResults]:
+    def combined(self, by_program: Mapping[Member, QueryResults], group: NDArray[np.int64]) -> dict[int, QueryResults]:
         """The results of programs by sequence -> the results of queries by group; `group` has the group of each
         sequence."""
         results = {}
-        for query in dict.fromkeys(query for query, _ in by_program):
+        for query in dict.fromkeys(member.query for member in by_program):
             plan = self.plan.queries[query]
-            program_results = [by_program[query, i] for i in range(len(plan.programs))]
+            program_results = [by_program[Member(query, i)] for i in range(len(plan.programs))]
             query_results = conjunction(program_results) if plan.is_conjunction else program_results[0]
-            results[query] = of_groups(query_results, group, slot_kinds(plan))
+            results[query] = results_by_group(query_results, group, slot_kinds(plan))
         return results
 
     def results_of(self, batch: Batch) -> dict[int, QueryResults]:
@@ -219,8 +199,8 @@ class TrendWorker:
         """The output columns of an aggregate query. Without groups and windows there is always one row."""
         plan = self.plan.queries[query]
         if not len(results.sequence) and has_one_row(plan):
-            results = nothing_found(results, slot_kinds(plan))
-        with speaking_of(plan.bound.query.text):
+            results = row_without_matches(results, slot_kinds(plan))
+        with errors_quoting(plan.bound.query.text):
             return output_columns(OutputContext(self.typed, query, self.names[query], group_value), results)
 
     # --- matches ---

@@ -40,11 +40,12 @@ def loop_conditions(program: Program) -> frozenset[int]:
 
 def sharable_loops(programs: Sequence[Program], among: Iterable[int] | None = None) -> tuple[KleeneLoop, ...]:
     """Definition 4: the Kleene sub-patterns that several programs have."""
-    found: dict[int, list[int]] = {}
+    programs_of: dict[int, list[int]] = {}
     for number in range(len(programs)) if among is None else among:
         for condition in loop_conditions(programs[number]):
-            found.setdefault(condition, []).append(number)
-    return tuple(KleeneLoop(condition, tuple(have)) for condition, have in sorted(found.items()) if len(have) > 1)
+            programs_of.setdefault(condition, []).append(number)
+    shared = sorted((condition, users) for condition, users in programs_of.items() if len(users) > 1)
+    return tuple(KleeneLoop(condition, tuple(users)) for condition, users in shared)
 
 
 def sharable_sets(
@@ -61,14 +62,14 @@ def sharable_sets(
         if program.selection is Selection.ANY:
             apart = _extremes(program) if extremes_apart else None
             alike.setdefault((keys[number], _measure(program.extent), apart), []).append(number)
-    found = []
+    sets = []
     for numbers in alike.values():
         loops = sharable_loops(programs, numbers)
         for members in _connected(loops):
             own = tuple(loop for loop in loops if set(loop.programs) <= members)
             extents = [programs[number].extent for number in sorted(members)]
-            found.append(SharableSet(tuple(sorted(members)), own, pane_of(extents)))
-    return tuple(sorted(found, key=lambda one: one.programs))
+            sets.append(SharableSet(tuple(sorted(members)), own, pane_of(extents)))
+    return tuple(sorted(sets, key=lambda sharable: sharable.programs))
 
 
 def pane_of(extents: Iterable[Extent]) -> int | None:
@@ -80,7 +81,7 @@ def pane_of(extents: Iterable[Extent]) -> int | None:
     True
     """
     windows = [extent for extent in extents if extent.kind is BoundKind.WINDOWS]
-    return math.gcd(*(part for extent in windows for part in (extent.length, extent.slide))) if windows else None
+    return math.gcd(*(number for extent in windows for number in (extent.length, extent.slide))) if windows else None
 
 
 def _measure(extent: Extent) -> tuple[BoundKind, bool]:
@@ -104,9 +105,9 @@ def _extremes(program: Program) -> frozenset[tuple[SlotKind, frozenset[int], int
 
 def _connected(loops: Sequence[KleeneLoop]) -> list[set[int]]:
     """Sets of programs that loops connect, directly or through others."""
-    parts: list[set[int]] = []
+    sets: list[set[int]] = []
     for loop in loops:
-        touched = [part for part in parts if not part.isdisjoint(loop.programs)]
-        parts = [part for part in parts if part.isdisjoint(loop.programs)]
-        parts.append(set(loop.programs).union(*touched))
-    return parts
+        touched = [members for members in sets if not members.isdisjoint(loop.programs)]
+        sets = [members for members in sets if members.isdisjoint(loop.programs)]
+        sets.append(set(loop.programs).union(*touched))
+    return sets

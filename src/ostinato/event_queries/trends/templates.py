@@ -6,6 +6,7 @@ Engines run the automata, which also distinguish several positions of a type.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -44,7 +45,7 @@ class MergedTemplate:
         return tuple(before for before, after, queries in self.steps if before == after and len(queries) > 1)
 
     def dump(self, query_names: Sequence[str]) -> str:
-        """One node a line: where it leads and for whom; `+` marks a loop that queries can share, `.` an end.
+        """One node a line, with its next nodes and their queries. `+` marks a loop that queries can share, `.` an end.
 
         start -> A [q1], C [q2]
         A -> B [q1]
@@ -53,10 +54,10 @@ class MergedTemplate:
         """
         names = dict(self.names)
 
-        def ways(found: Sequence[tuple[int, Queries]]) -> str:
-            return ", ".join(f"{names[node]} {_listed(queries, query_names)}" for node, queries in found) or "nothing"
+        def listed(nodes: Sequence[tuple[int, Queries]]) -> str:
+            return ", ".join(f"{names[node]} {_listed(queries, query_names)}" for node, queries in nodes) or "nothing"
 
-        lines = [f"start -> {ways(self.starts)}"]
+        lines = [f"start -> {listed(self.starts)}"]
         ends = dict(self.ends)
         positive = {node for node, _ in self.starts} | {after for _, after, _ in self.steps}
         for node, name in self.names:
@@ -65,9 +66,9 @@ class MergedTemplate:
             mark = "+" if node in self.shared_loops else ""
             mark += f". {_listed(ends[node], query_names)}" if node in ends else ""
             ahead = [(after, queries) for before, after, queries in self.steps if before == node]
-            lines.append(f"{name}{mark} -> {ways(ahead)}")
+            lines.append(f"{name}{mark} -> {listed(ahead)}")
         if self.absent:
-            lines.append(f"absent: {ways(self.absent)}")
+            lines.append(f"absent: {listed(self.absent)}")
         return "\n".join(lines)
 
 
@@ -78,13 +79,13 @@ def merged_template(
 
     `name_of` names a condition. By default a condition has the name of the first variable that uses it.
     """
-    whose = range(len(programs)) if queries is None else queries
+    query_of = range(len(programs)) if queries is None else queries
     names: dict[int, str] = {}
     starts: dict[int, set[int]] = {}
     ends: dict[int, set[int]] = {}
     steps: dict[tuple[int, int], set[int]] = {}
     absent: dict[int, set[int]] = {}
-    for query, program in zip(whose, programs, strict=True):
+    for query, program in zip(query_of, programs, strict=True):
         automaton, conditions = program.automaton, program.qualifies
         entry = automaton.entry_labels()
         for label, condition in enumerate(conditions):
@@ -101,21 +102,21 @@ def merged_template(
             for label, condition in enumerate(inner):
                 names.setdefault(condition, absence.labels[label])
                 absent.setdefault(condition, set()).add(query)
-    chosen = names if name_of is None else {condition: name_of(condition) for condition in names}
+    final_names = names if name_of is None else {condition: name_of(condition) for condition in names}
     return MergedTemplate(
-        tuple(_told_apart(chosen).items()), _frozen(starts), _frozen(ends),
-        tuple((before, after, frozenset(have)) for (before, after), have in sorted(steps.items())), _frozen(absent),
+        tuple(_told_apart(final_names).items()), _frozen(starts), _frozen(ends),
+        tuple((before, after, frozenset(users)) for (before, after), users in sorted(steps.items())), _frozen(absent),
     )  # fmt: skip
 
 
-def _frozen(found: dict[int, set[int]]) -> tuple[tuple[int, Queries], ...]:
-    return tuple((condition, frozenset(have)) for condition, have in sorted(found.items()))
+def _frozen(queries_of: dict[int, set[int]]) -> tuple[tuple[int, Queries], ...]:
+    return tuple((condition, frozenset(queries)) for condition, queries in sorted(queries_of.items()))
 
 
 def _told_apart(names: dict[int, str]) -> dict[int, str]:
     """Adds its number to the name of a condition if another condition has the same name."""
-    taken = list(names.values())
-    return {node: name if taken.count(name) == 1 else f"{name}#{node}" for node, name in names.items()}
+    uses = Counter(names.values())
+    return {node: name if uses[name] == 1 else f"{name}#{node}" for node, name in names.items()}
 
 
 def _listed(queries: Queries, names: Sequence[str]) -> str:

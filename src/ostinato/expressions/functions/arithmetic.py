@@ -11,15 +11,15 @@ import pyarrow as pa
 from ostinato.expressions import types as t
 from ostinato.expressions.functions.casts import implicit
 from ostinato.expressions.functions.comparisons import fit_literals, type_list
-from ostinato.expressions.nodes import Function, Kernel, Site, Typed, checked, eager, fail_where, strict
-from ostinato.expressions.values.decimals import divided_half_up, fitted, rescaled
+from ostinato.expressions.nodes import FunctionRule, Kernel, Site, Typed, checked, eager, fail_where, strict
+from ostinato.expressions.values.decimals import aligned, divided_half_up, fitted, rescaled
 from ostinato.expressions.values.vectors import Bools, Vector, both_valid, nulls_of
 
 Operation = Callable[[Any, Any], Any]
 
 
 def numeric_operands(site: Site, args: Sequence[Typed]) -> tuple[Typed, Typed]:
-    """Both operands as numbers of one type, or both as decimals of their own."""
+    """Both operands as numbers of one type, or as two decimals."""
     left, right = fit_literals(args[0], args[1], site)
     left, right = _unstring(left, right, site), _unstring(right, left, site)
     if left.type == t.NULL and right.type == t.NULL:
@@ -36,11 +36,11 @@ def numeric_operands(site: Site, args: Sequence[Typed]) -> tuple[Typed, Typed]:
 
 
 def _unstring(node: Typed, other: Typed, site: Site) -> Typed:
-    """A string beside a number is read as one; without ANSI always as a double."""
+    """A string as a number: BIGINT beside an integer under ANSI, otherwise DOUBLE."""
     if node.type != t.STRING:
         return node
-    whole = site.settings.ansi and t.is_integral(other.type)
-    return implicit(node, t.INT64 if whole else t.DOUBLE, site.settings)
+    kind = t.INT64 if site.settings.ansi and t.is_integral(other.type) else t.DOUBLE
+    return implicit(node, kind, site.settings)
 
 
 def overflow(site: Site, kind: pa.DataType) -> Callable[[], Any]:
@@ -50,7 +50,7 @@ def overflow(site: Site, kind: pa.DataType) -> Callable[[], Any]:
 
 
 def _integers(op: Operation, overflowed: Callable[[Any, Any, Any], Bools]) -> Kernel:
-    """Two's complement arithmetic; under ANSI a wrap-around is an error."""
+    """Two's complement arithmetic; under ANSI, overflow is an error."""
 
     def kernel(site: Site, kind: pa.DataType, left: Vector, right: Vector) -> Vector:
         valid = both_valid(left, right)
@@ -64,7 +64,7 @@ def _integers(op: Operation, overflowed: Callable[[Any, Any, Any], Bools]) -> Ke
 
 
 def _surely_fits(op: Operation, left: Any, right: Any) -> bool:
-    """Whether no result can overflow, by the least and greatest operands: cheaper than to look at every row."""
+    """Whether the smallest and largest operands show that no row overflows: cheaper than a check of every row."""
     if not len(left) or not len(right):
         return True
     ends = [[int(side.min()), int(side.max())] for side in (left, right)]
@@ -127,19 +127,10 @@ def decimal_result(op: str, left: pa.DataType, right: pa.DataType) -> pa.DataTyp
 
 def _decimal_sum(op: Operation) -> Kernel:
     def kernel(site: Site, kind: pa.DataType, left: Vector, right: Vector) -> Vector:
-        one, two, scale = _aligned(left, right)
-        total = op(one, two)
-        return fitted(site, kind, rescaled(total, 38, scale, kind.scale), both_valid(left, right))
+        one, two, scale = aligned(left, right)
+        return fitted(site, kind, rescaled(op(one, two), 38, scale, kind.scale), both_valid(left, right))
 
     return strict(kernel)
-
-
-def _aligned(left: Vector, right: Vector) -> tuple[Any, Any, int]:
-    """Both at the larger scale, as int64 where a sum of them surely fits."""
-    scale = max(left.type.scale, right.type.scale)
-    one = rescaled(left.values, left.type.precision, left.type.scale, scale)
-    two = rescaled(right.values, right.type.precision, right.type.scale, scale)
-    return one, two, scale
 
 
 def _decimal_product(site: Site, kind: pa.DataType, left: Vector, right: Vector) -> Vector:
@@ -160,7 +151,7 @@ def _decimal_quotient(site: Site, kind: pa.DataType, left: Vector, right: Vector
 
 
 def _divisor(site: Site, left: Vector, right: Vector) -> tuple[Bools | None, Any]:
-    """The validity with zero divisors dealt with, and divisors without zero."""
+    """The validity, and the divisors with 1 in place of 0. Zero is an error, or NULL without ANSI."""
     zero = np.asarray(right.values == 0, bool)
     valid = checked(site, zero, both_valid(left, right), "DIVIDE_BY_ZERO", f"{site.name} by zero")
     return valid, np.where(zero, 1, right.values) if zero.any() else right.values
@@ -179,7 +170,7 @@ def _remainder(site: Site, kind: pa.DataType, left: Vector, right: Vector) -> Ve
             if t.is_integral(kind):
                 divisor = np.where(divisor == -1, 1, divisor).astype(divisor.dtype)  # MIN % -1 traps
             return Vector(kind, np.fmod(left.values, divisor).astype(kind.to_pandas_dtype(), copy=False), valid)
-    one, two, scale = _aligned(left, Vector(right.type, divisor))
+    one, two, scale = aligned(left, Vector(right.type, divisor))
     return fitted(site, kind, rescaled(_rest(one, two), 38, scale, kind.scale), valid)
 
 
@@ -190,7 +181,7 @@ def _rest(one: Any, two: Any) -> Any:
 
 
 def _positive_remainder(site: Site, kind: pa.DataType, left: Vector, right: Vector) -> Vector:
-    """pmod: a remainder below zero is lifted by the divisor, and taken by it once more."""
+    """pmod: adds the divisor to a negative remainder, then takes the remainder again."""
     if not t.is_decimal(kind):
         rest = _remainder(site, kind, left, right)
         dtype = rest.values.dtype
@@ -199,7 +190,7 @@ def _positive_remainder(site: Site, kind: pa.DataType, left: Vector, right: Vect
             lifted = np.fmod(rest.values.astype(wide) + right.values, right.values)
         return Vector(kind, np.where(rest.values < 0, lifted, rest.values).astype(dtype), rest.valid)
     valid, divisor = _divisor(site, left, right)
-    one, two, scale = _aligned(left, Vector(right.type, divisor))
+    one, two, scale = aligned(left, Vector(right.type, divisor))
     remainder = _rest(one, two)
     lifted = np.where(remainder < 0, _rest(remainder + two, two), remainder)
     return fitted(site, kind, rescaled(lifted, 38, scale, kind.scale), valid)
@@ -208,7 +199,7 @@ def _positive_remainder(site: Site, kind: pa.DataType, left: Vector, right: Vect
 def _whole_quotient(site: Site, kind: pa.DataType, left: Vector, right: Vector) -> Vector:
     valid, divisor = _divisor(site, left, right)
     if t.is_decimal(left.type):
-        one, two, _ = _aligned(left, Vector(right.type, divisor))
+        one, two, _ = aligned(left, Vector(right.type, divisor))
         size = np.abs(one) // np.abs(two)
         quotient = np.where((one < 0) != (two < 0), -size, size)
         if quotient.dtype == object:  # Spark keeps the low 64 bits, with ANSI too
@@ -224,14 +215,14 @@ def _whole_quotient(site: Site, kind: pa.DataType, left: Vector, right: Vector) 
     return Vector(kind, np.where(least, values, quotient), valid)
 
 
-def _planned(op: str, integers: Kernel, floats: Kernel, decimals: Kernel) -> Function:
+def _planned(op: str, integers: Kernel, floats: Kernel, decimals: Kernel) -> FunctionRule:
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
         left, right = numeric_operands(site, args)
         if t.is_decimal(left.type):
             return eager(site, decimal_result(op, left.type, right.type), decimals, (left, right))
         return eager(site, left.type, integers if t.is_integral(left.type) else floats, (left, right))
 
-    return Function(2, 2, plan)
+    return FunctionRule(2, 2, plan)
 
 
 def _plan_quotient(site: Site, args: Sequence[Typed]) -> Typed:
@@ -256,7 +247,7 @@ def _plan_whole_quotient(site: Site, args: Sequence[Typed]) -> Typed:
 
 
 def negated(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
-    """-x; the least integer has no opposite."""
+    """-x. The smallest integer has no opposite: an error under ANSI."""
     values = vector.values
     if site.settings.ansi and (t.is_integral(kind) or kind in (t.DURATION, t.MONTHS)):
         fail_where(values == np.iinfo(values.dtype).min, vector.valid, overflow(site, kind))
@@ -264,22 +255,22 @@ def negated(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
         return Vector(kind, -values, vector.valid)
 
 
-def _unary(kernel: Kernel, intervals: bool = True) -> Function:
+def _unary(kernel: Kernel) -> FunctionRule:
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
         (arg,) = args
         if arg.type in (t.STRING, t.NULL):
             arg = implicit(arg, t.DOUBLE, site.settings)
-        if not (t.is_numeric(arg.type) or (intervals and arg.type in (t.DURATION, t.MONTHS))):
+        if not (t.is_numeric(arg.type) or arg.type in (t.DURATION, t.MONTHS)):
             raise site.mismatch(f"{site.name} doesn't take {t.spark_name(arg.type)}")
         return eager(site, arg.type, strict(kernel), (arg,))
 
-    return Function(1, 1, plan)
+    return FunctionRule(1, 1, plan)
 
 
 # --- bits -------------------------------------------------------------------------------------------------------------
 
 
-def _bits(op: Operation) -> Function:
+def _bits(op: Operation) -> FunctionRule:
     def kernel(site: Site, kind: pa.DataType, left: Vector, right: Vector) -> Vector:
         return Vector(kind, op(left.values, right.values), both_valid(left, right))
 
@@ -290,7 +281,7 @@ def _bits(op: Operation) -> Function:
             raise site.mismatch(f"{site.name} doesn't take {type_list(args)}")
         return eager(site, kind, strict(kernel), [implicit(arg, kind, site.settings) for arg in args])
 
-    return Function(2, 2, plan)
+    return FunctionRule(2, 2, plan)
 
 
 def _invert_bits(site: Site, args: Sequence[Typed]) -> Typed:
@@ -302,7 +293,7 @@ def _invert_bits(site: Site, args: Sequence[Typed]) -> Typed:
     return eager(site, arg.type, lambda site, kind, vector: Vector(kind, ~vector.values, vector.valid), args)
 
 
-def _shift(direction: str) -> Function:
+def _shift(direction: str) -> FunctionRule:
     def kernel(site: Site, kind: pa.DataType, value: Vector, by: Vector) -> Vector:
         bits = kind.bit_width
         count = (by.values % bits).astype(value.values.dtype)  # Java looks at the low bits of the count only
@@ -322,22 +313,22 @@ def _shift(direction: str) -> Function:
         both = (implicit(value, kind, site.settings), implicit(by, t.INT32, site.settings))
         return eager(site, kind, strict(kernel), both)
 
-    return Function(2, 2, plan)
+    return FunctionRule(2, 2, plan)
 
 
-ARITHMETIC: dict[str, Function] = {
+ARITHMETIC: dict[str, FunctionRule] = {
     "+": _planned("+", INTEGER_OPS["+"], _FLOAT_OPS["+"], _decimal_sum(np.add)),
     "-": _planned("-", INTEGER_OPS["-"], _FLOAT_OPS["-"], _decimal_sum(np.subtract)),
     "*": _planned("*", INTEGER_OPS["*"], _FLOAT_OPS["*"], strict(_decimal_product)),
     "%": _planned("%", strict(_remainder), strict(_remainder), strict(_remainder)),
-    "/": Function(2, 2, _plan_quotient),
-    "div": Function(2, 2, _plan_whole_quotient),
+    "/": FunctionRule(2, 2, _plan_quotient),
+    "div": FunctionRule(2, 2, _plan_whole_quotient),
     "neg": _unary(negated),
     "pos": _unary(lambda site, kind, vector: vector),
     "&": _bits(np.bitwise_and),
     "|": _bits(np.bitwise_or),
     "^": _bits(np.bitwise_xor),
-    "~": Function(1, 1, _invert_bits),
+    "~": FunctionRule(1, 1, _invert_bits),
     "<<": _shift("<<"),
     ">>": _shift(">>"),
     ">>>": _shift(">>>"),

@@ -1,4 +1,4 @@
-"""+ - * / between dates, timestamps and intervals; everything else goes on to plain arithmetic."""
+"""+ - * / between dates, timestamps and intervals. Other operands go to plain arithmetic."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ostinato.expressions import types as t
 from ostinato.expressions.functions.arithmetic import ARITHMETIC, INTEGER_OPS, negated
 from ostinato.expressions.functions.casts import implicit
 from ostinato.expressions.functions.comparisons import type_list
-from ostinato.expressions.nodes import Function, Kernel, Site, Typed, checked, eager, strict
+from ostinato.expressions.nodes import FunctionRule, Kernel, Site, Typed, checked, eager, strict
 from ostinato.expressions.values import zones
 from ostinato.expressions.values.vectors import Vector, both_valid, broadcast_length, nulls_of
 
@@ -22,11 +22,11 @@ from ostinato.expressions.values.vectors import Vector, both_valid, broadcast_le
 
 
 def _plus_duration(sign: int) -> Kernel:
-    """Timestamp plus a day-time interval: its days by the session's calendar, the rest exactly."""
+    """Timestamp plus a day-time interval: adds its days in the session's calendar and the rest as time."""
 
     def kernel(site: Site, kind: pa.DataType, moment: Vector, step: Vector) -> Vector:
         step = Vector(t.INT64, step.values * sign, step.valid)
-        strictly = Site(site.name, _ansi(site), site.span)
+        strictly = _always_ansi(site)
         start, zone = moment.values, _zone(site, kind)
         if zone != "UTC":
             days = np.sign(step.values) * (np.abs(step.values) // zones.DAY_US) * zones.DAY_US
@@ -40,16 +40,17 @@ def _plus_duration(sign: int) -> Kernel:
 
 
 def _zone(site: Site, kind: pa.DataType) -> str:
-    """Whose calendar counts: the session's for TIMESTAMP, none for the others."""
+    """The zone of the calendar: the session's for TIMESTAMP, UTC for other types."""
     return site.settings.timezone if t.is_timestamp(kind) else "UTC"
 
 
-def _ansi(site: Site) -> Any:
-    return replace(site.settings, ansi=True)  # overflow of time is always an error in Spark
+def _always_ansi(site: Site) -> Site:
+    """The site with ANSI rules: in Spark, overflow of times is always an error."""
+    return Site(site.name, replace(site.settings, ansi=True), site.span)
 
 
 def plus_months(days: Any, months: Any) -> Any:
-    """Days since 1970 moved by months; a day past the end of the month becomes its last."""
+    """Days since 1970 moved by months. A day beyond the end of a month becomes its last day."""
     date = days.astype("M8[D]")
     month = date.astype("M8[M]")
     day = (date - month.astype("M8[D]")).astype(np.int64)
@@ -81,7 +82,7 @@ def _plus_days(sign: int) -> Kernel:
 
 
 def _difference(site: Site, kind: pa.DataType, left: Vector, right: Vector) -> Vector:
-    """Timestamp minus timestamp, by the clock of the session (a day of summer time is a day)."""
+    """Timestamp minus timestamp, in local time: from noon to noon is one day, also when summer time begins."""
     one, two = left.values, right.values
     if t.is_timestamp(left.type):
         zone = site.settings.timezone
@@ -95,7 +96,7 @@ def _date_difference(site: Site, kind: pa.DataType, left: Vector, right: Vector)
 
 
 def _plan_moment_step(op: str, site: Site, moment: Typed, step: Typed) -> Typed:
-    """Something with a calendar plus or minus an interval or a number of days."""
+    """A date or timestamp, plus or minus an interval or a number of days."""
     sign = 1 if op == "+" else -1
     if moment.type == t.STRING:
         moment = implicit(moment, site.settings.timestamp, site.settings)
@@ -123,8 +124,8 @@ def _plus_duration_days(sign: int) -> Kernel:
     return strict(kernel)
 
 
-def _plan_sum(op: str) -> Function:
-    """+ and -: calendar first, plain numbers otherwise."""
+def _plan_sum(op: str) -> FunctionRule:
+    """+ and -: for dates, timestamps and intervals, otherwise plain arithmetic."""
 
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
         left, right = args
@@ -145,16 +146,16 @@ def _plan_sum(op: str) -> Function:
             return _plan_moment_step(op, site, right, left)
         return ARITHMETIC[op].plan(site, args)
 
-    return Function(2, 2, plan)
+    return FunctionRule(2, 2, plan)
 
 
 def _interval_sum(op: str, site: Site, left: Typed, right: Typed) -> Typed:
     kind = right.type if left.type == t.NULL else left.type
     if t.NULL not in (left.type, right.type) and left.type != right.type:
-        raise site.mismatch("months and days don't add up: their length differs")
+        raise site.mismatch("months and days can't be added: months differ in length")
 
     def kernel(site: Site, kind: pa.DataType, one: Vector, two: Vector) -> Vector:
-        strictly = Site(site.name, _ansi(site), site.span)
+        strictly = _always_ansi(site)
         plain = [Vector(t.INT64, vector.values, vector.valid) for vector in (one, two)]
         total = INTEGER_OPS[op](strictly, t.INT64, *plain)
         return Vector(kind, total.values, total.valid)
@@ -167,18 +168,17 @@ def _plan_difference(site: Site, left: Typed, right: Typed) -> Typed:
     if left.type == t.DATE and right.type == t.DATE:
         return replace(eager(site, t.DURATION, strict(_date_difference), (left, right)), days_only=True)
     if t.STRING in (left.type, right.type) and t.DATE in (left.type, right.type):
-        kind = t.DATE
-        both = [implicit(side, kind, site.settings) for side in (left, right)]
+        both = [implicit(side, t.DATE, site.settings) for side in (left, right)]
         return replace(eager(site, t.DURATION, strict(_date_difference), both), days_only=True)
     if t.STRING in (left.type, right.type) and not site.settings.ansi:
         raise site.mismatch(f"- doesn't take {type_list((left, right))}", "cast the text to TIMESTAMP")
-    known = t.common_type(left.type, right.type, site.settings, comparing=True)
-    kind = site.settings.timestamp if known is None else known
+    common = t.common_type(left.type, right.type, site.settings, comparing=True)
+    kind = site.settings.timestamp if common is None else common
     both = [implicit(side, kind, site.settings) for side in (left, right)]
     return eager(site, t.DURATION, strict(_difference), both)
 
 
-def _plan_scaled(op: str) -> Function:
+def _plan_scaled(op: str) -> FunctionRule:
     """* and / of an interval by a number."""
 
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
@@ -192,12 +192,12 @@ def _plan_scaled(op: str) -> Function:
         factor = implicit(right, t.DOUBLE, site.settings) if right.type in (t.NULL, t.STRING) else right
         return eager(site, t.DURATION, _scaled(op), (left, factor))
 
-    return Function(2, 2, plan)
+    return FunctionRule(2, 2, plan)
 
 
 def _scaled(op: str) -> Kernel:
     def kernel(site: Site, kind: pa.DataType, step: Vector, factor: Vector) -> Vector:
-        strictly = Site(site.name, _ansi(site), site.span)
+        strictly = _always_ansi(site)
         valid = both_valid(step, factor)
         length = broadcast_length((step, factor))
         ok = np.broadcast_to(True if valid is None else valid, length)
@@ -223,10 +223,10 @@ def _plan_negation(site: Site, args: Sequence[Typed]) -> Typed:
     return ARITHMETIC["neg"].plan(site, args)
 
 
-TIME_OPERATORS: dict[str, Function] = {
+TIME_OPERATORS: dict[str, FunctionRule] = {
     "+": _plan_sum("+"),
     "-": _plan_sum("-"),
     "*": _plan_scaled("*"),
     "/": _plan_scaled("/"),
-    "neg": Function(1, 1, _plan_negation),
+    "neg": FunctionRule(1, 1, _plan_negation),
 }

@@ -1,4 +1,4 @@
-"""The casts between types that aren't nested: a table from (kind of source, kind of target) to a kernel."""
+"""The casts between types that aren't nested: a table from (family of source, family of target) to a kernel."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ostinato.expressions.values import text_values as text
 from ostinato.expressions.values import zones
 from ostinato.expressions.values.decimals import as_double, fitted, rescaled, truncated
 from ostinato.expressions.values.vectors import Vector, of_list
+from ostinato.kernels.numbers.python_numbers import decimal_text
 
 CastKernel = Callable[[Site, pa.DataType, Vector], Vector]
 
@@ -35,29 +36,29 @@ def _overflow(vector: Vector, kind: pa.DataType) -> str:
 
 def _float_to_int(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
     info = np.iinfo(kind.to_pandas_dtype())
-    whole = np.trunc(vector.values.astype(np.float64))
+    integers = np.trunc(vector.values.astype(np.float64))
     if site.settings.ansi:
-        # Spark compares with the greatest value as a double: for BIGINT that is 2^63, which becomes 2^63 - 1.
-        bad = ~((whole >= float(info.min)) & (whole <= float(info.max)))
+        # Spark compares with the largest value as a double. For BIGINT that is 2^63, which becomes 2^63 - 1.
+        bad = ~((integers >= float(info.min)) & (integers <= float(info.max)))
         valid = checked(site, bad, vector.valid, "CAST_OVERFLOW", _overflow(vector, kind))
-        beyond = whole >= 2.0**63
-        return Vector(kind, np.where(beyond, info.max, np.where(bad | beyond, 0, whole).astype(info.dtype)), valid)
-    wide = np.int64 if kind == t.INT64 else np.int32  # Java saturates to int or long, then cuts bits
+        beyond = integers >= 2.0**63
+        return Vector(kind, np.where(beyond, info.max, np.where(bad | beyond, 0, integers).astype(info.dtype)), valid)
+    wide = np.int64 if kind == t.INT64 else np.int32  # Java saturates to int or long, then drops high bits
     edge = np.iinfo(wide)
-    inside = (whole >= edge.min) & (whole < float(edge.max) + 1)
-    result = np.where(inside, whole, 0).astype(wide)
-    result = np.where(whole >= float(edge.max) + 1, edge.max, result)
-    result = np.where(whole < edge.min, edge.min, result)
+    inside = (integers >= edge.min) & (integers < float(edge.max) + 1)
+    result = np.where(inside, integers, 0).astype(wide)
+    result = np.where(integers >= float(edge.max) + 1, edge.max, result)
+    result = np.where(integers < edge.min, edge.min, result)
     return Vector(kind, result.astype(info.dtype), vector.valid)
 
 
 def _decimal_to_int(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
-    whole, info = truncated(vector), np.iinfo(kind.to_pandas_dtype())
-    bad = np.asarray((whole < info.min) | (whole > info.max), bool)
+    integers, info = truncated(vector), np.iinfo(kind.to_pandas_dtype())
+    bad = np.asarray((integers < info.min) | (integers > info.max), bool)
     if site.settings.ansi:
         valid = checked(site, bad, vector.valid, "CAST_OVERFLOW", _overflow(vector, kind))
-        return Vector(kind, np.where(bad, 0, whole).astype(info.dtype), valid)
-    low_bits = np.asarray(whole & 0xFFFFFFFFFFFFFFFF).astype(np.uint64) if whole.dtype == object else whole
+        return Vector(kind, np.where(bad, 0, integers).astype(info.dtype), valid)
+    low_bits = np.asarray(integers & 0xFFFFFFFFFFFFFFFF).astype(np.uint64) if integers.dtype == object else integers
     return Vector(kind, low_bits.astype(np.int64).astype(info.dtype), vector.valid)
 
 
@@ -90,13 +91,13 @@ def _float_to_decimal(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
         written = text.write_double(float(vector.values[row]), single)
         number = text.unscaled(Decimal(written), kind.precision, kind.scale)
         numbers[row], bad[row] = number or 0, number is None
-    known = null_where(~finite, vector.valid)  # NaN and infinity are NULL, with ANSI too
-    valid = checked(site, bad, known, "NUMERIC_VALUE_OUT_OF_RANGE", _overflow(vector, kind))
+    valid = null_where(~finite, vector.valid)  # NaN and infinity become NULL, also with ANSI
+    valid = checked(site, bad, valid, "NUMERIC_VALUE_OUT_OF_RANGE", _overflow(vector, kind))
     return Vector(kind, numbers.astype(t.storage_dtype(kind)), valid)
 
 
 def _by_value(read: Callable[[Any, Site, pa.DataType], Any]) -> CastKernel:
-    """A cast that reads value by value; None from `read` is a bad value."""
+    """A cast that reads one value at a time. `read` returns None for a bad value."""
 
     def kernel(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
         numbers = []
@@ -144,7 +145,7 @@ def _write_float(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
 
 def _write_decimal(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
     scale, ansi = vector.type.scale, site.settings.ansi
-    spell = text.write_decimal if ansi else text.write_decimal_scientific
+    spell = decimal_text if ansi else text.write_decimal_scientific
     return _write(lambda number: spell(int(number), scale))(site, kind, vector)
 
 
@@ -160,14 +161,14 @@ def _to_date(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
     return Vector(kind, (local // zones.DAY_US).astype(np.int32), vector.valid)
 
 
-def _date_to_moment(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
+def _date_to_timestamp(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
     micros = vector.values.astype(np.int64) * zones.DAY_US
     if t.is_timestamp(kind):
         micros = zones.to_utc(micros, site.settings.timezone)
     return Vector(kind, micros, vector.valid)
 
 
-def _moment_to_moment(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
+def _between_timestamps(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
     if t.is_timestamp(kind) == t.is_timestamp(vector.type):
         return Vector(kind, vector.values, vector.valid)
     shift = zones.to_utc if t.is_timestamp(kind) else zones.to_local
@@ -241,11 +242,11 @@ BASIC_CASTS: dict[tuple[str, str], CastKernel] = {
     ("timestamp", "string"): _write_timestamp,
     ("timestamp", "date"): _to_date,
     ("ntz", "date"): _to_date,
-    ("date", "timestamp"): _date_to_moment,
-    ("date", "ntz"): _date_to_moment,
-    ("timestamp", "ntz"): _moment_to_moment,
-    ("ntz", "timestamp"): _moment_to_moment,
-    ("timestamp", "timestamp"): _moment_to_moment,
+    ("date", "timestamp"): _date_to_timestamp,
+    ("date", "ntz"): _date_to_timestamp,
+    ("timestamp", "ntz"): _between_timestamps,
+    ("ntz", "timestamp"): _between_timestamps,
+    ("timestamp", "timestamp"): _between_timestamps,
     ("timestamp", "int"): _timestamp_to_number,
     ("timestamp", "float"): _timestamp_to_number,
     ("timestamp", "decimal"): _timestamp_to_number,

@@ -1,4 +1,4 @@
-"""CAST, TRY_CAST and the implicit casts: the table of casts, and casts of nested values element by element."""
+"""CAST, TRY_CAST and implicit casts: the table of all casts, and casts of nested values, element by element."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ostinato.expressions import types as t
 from ostinato.expressions.functions.basic_casts import BASIC_CASTS, CastKernel
 from ostinato.expressions.nodes import Frame, Site, Typed, constant
 from ostinato.expressions.types import Settings
-from ostinato.expressions.values.vectors import Vector, from_arrow, nulls_of, of_arrow_text, of_list, to_arrow
+from ostinato.expressions.values.vectors import Vector, from_arrow, nulls_of, of_arrow, of_list, to_arrow
 
 _NULL_TEXT = "null"
 """How a NULL inside a nested value is written."""
 
 
 def family(kind: pa.DataType) -> str:
-    """The row and column of the cast table."""
+    """The name of a type in the table of casts."""
     if t.is_integral(kind):
         return "int"
     if t.is_float(kind):
@@ -36,7 +36,7 @@ def family(kind: pa.DataType) -> str:
 
 
 def can_cast(source: pa.DataType, target: pa.DataType, settings: Settings) -> bool:
-    """Whether CAST takes the one to the other."""
+    """Whether CAST converts the source type to the target type."""
     if source in (target, t.NULL):
         return True
     pair = (family(source), family(target))
@@ -46,19 +46,19 @@ def can_cast(source: pa.DataType, target: pa.DataType, settings: Settings) -> bo
         same = source.num_fields == target.num_fields
         return same and all(can_cast(a.type, b.type, settings) for a, b in zip(source, target, strict=True))
     if target == t.STRING and t.is_nested(source):
-        return all(can_cast(part, target, settings) for part in _part_types(source))
+        return all(can_cast(inner, target, settings) for inner in _inner_types(source))
     return pair in CASTS
 
 
-def _part_types(kind: pa.DataType) -> list[pa.DataType]:
-    """The types that a nested type is made of."""
+def _inner_types(kind: pa.DataType) -> list[pa.DataType]:
+    """The types inside a nested type."""
     if t.is_map(kind):
         return [kind.key_type, kind.item_type]
-    return [kind.value_type] if t.is_list(kind) else [part.type for part in kind]
+    return [kind.value_type] if t.is_list(kind) else [field.type for field in kind]
 
 
 def cast_vector(site: Site, vector: Vector, target: pa.DataType) -> Vector:
-    """The vector as the target type; `site.settings.ansi` says whether a bad value raises or is NULL."""
+    """The vector as the target type. A bad value is an error under ANSI, otherwise NULL."""
     source = vector.type
     if source == target:
         return vector
@@ -70,7 +70,7 @@ def cast_vector(site: Site, vector: Vector, target: pa.DataType) -> Vector:
 
 
 def cast_node(node: Typed, target: pa.DataType, site: Site) -> Typed:
-    """The node with a cast around it where one is needed; a literal is cast at once, if that goes well."""
+    """The node, cast to the target type. A literal is cast at once, if it can be."""
     if node.type == target:
         return node
     if not can_cast(node.type, target, site.settings):
@@ -85,14 +85,14 @@ def cast_node(node: Typed, target: pa.DataType, site: Site) -> Typed:
         _refuse_special_times(node, target)
         try:
             return constant(cast_vector(site, node.constant, target), node.span)
-        except Exception as error:  # a bad literal only matters if a row gets there
+        except Exception as error:  # a bad literal is an error only if a row evaluates it
             if isinstance(error, QueryError):
                 raise
     return Typed(target, run, span=node.span)
 
 
 def _refuse_special_times(node: Typed, target: pa.DataType) -> None:
-    """Spark reads 'today' and its like in a constant as times; they would differ from run to run."""
+    """Refuses 'today' and similar words, which Spark reads as times: results would differ between runs."""
     assert node.constant is not None
     if node.type == t.STRING and t.is_datetime(target) and node.constant.valid is None:
         word = str(node.constant.values[0].as_py()).strip().lower()
@@ -101,7 +101,7 @@ def _refuse_special_times(node: Typed, target: pa.DataType) -> None:
 
 
 def implicit(node: Typed, target: pa.DataType, settings: Settings, span: Span | None = None) -> Typed:
-    """An implicit cast, as Spark's type coercion inserts it."""
+    """The node with the implicit cast of Spark's type coercion."""
     return cast_node(node, target, Site("cast", settings, span or node.span))
 
 
@@ -114,16 +114,16 @@ def _list_to_list(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
     inner = to_arrow(cast_vector(site, flat, kind.value_type).expanded(len(flat)))
     offsets = np.concatenate([[0], np.cumsum(_lengths(array))]).astype(np.int32)
     mask = None if vector.valid is None else pa.array(~vector.valid)
-    return of_arrow_text(kind, pa.ListArray.from_arrays(pa.array(offsets), inner, type=kind, mask=mask))
+    return of_arrow(kind, pa.ListArray.from_arrays(pa.array(offsets), inner, type=kind, mask=mask))
 
 
 def _struct_to_struct(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
-    parts = []
-    for position, part in enumerate(kind):
+    columns = []
+    for position, field in enumerate(kind):
         column = from_arrow(vector.values.field(position), vector.type.field(position).type)
-        parts.append(to_arrow(cast_vector(site, column, part.type).expanded(len(vector))))
+        columns.append(to_arrow(cast_vector(site, column, field.type).expanded(len(vector))))
     mask = None if vector.valid is None else pa.array(~vector.valid)
-    return of_arrow_text(kind, pa.StructArray.from_arrays(parts, fields=list(kind), mask=mask))
+    return of_arrow(kind, pa.StructArray.from_arrays(columns, fields=list(kind), mask=mask))
 
 
 def _list_to_text(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
@@ -139,23 +139,23 @@ def _struct_to_text(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
 
 
 def _map_to_text(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
-    """`{a -> 1, b -> null}`: the entries as they lie."""
+    """`{a -> 1, b -> null}`: the entries in their order."""
     names = ("key", "value")
-    lists = vector.values.cast(pa.list_(pa.struct(list(zip(names, _part_types(vector.type), strict=True)))))
+    lists = vector.values.cast(pa.list_(pa.struct(list(zip(names, _inner_types(vector.type), strict=True)))))
     keys, values = (_texts(site, lists.flatten().field(name)) for name in names)
     words = [f"{key} -> {value}" for key, value in zip(keys, values, strict=True)]
     return _written(vector, (f"{{{', '.join(items)}}}" for items in _cut(words, lists)))
 
 
-def _texts(site: Site, parts: pa.Array) -> list[str]:
-    """The parts of nested values, each as it is cast alone."""
-    vector = from_arrow(parts, parts.type)
+def _texts(site: Site, items: pa.Array) -> list[str]:
+    """The values inside nested values, each cast to text."""
+    vector = from_arrow(items, items.type)
     words = cast_vector(site, vector, t.STRING).expanded(len(vector)).to_list()
     return [_NULL_TEXT if word is None else word for word in words]
 
 
 def _cut(words: list[str], lists: pa.Array) -> Iterator[list[str]]:
-    """The words of each row."""
+    """The words of each list."""
     end = 0
     for length in _lengths(lists):
         start, end = end, end + length
@@ -163,7 +163,7 @@ def _cut(words: list[str], lists: pa.Array) -> Iterator[list[str]]:
 
 
 def _lengths(lists: pa.Array) -> list[int]:
-    """How many elements flattening leaves of each row: none where it is NULL."""
+    """The number of elements of each list; 0 for NULL."""
     lengths: list[int] = pc.fill_null(pc.list_value_length(lists), 0).to_pylist()
     return lengths
 

@@ -1,4 +1,4 @@
-"""= <> < <= > >= <=> IN BETWEEN and friends: NaN equals itself and is greatest, -0.0 equals 0.0, NULL is unknown."""
+"""= <> < <= > >= <=> IN BETWEEN. NaN equals itself and is greatest, -0.0 equals 0.0, NULL gives NULL."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from ostinato.expressions import types as t
 from ostinato.expressions.functions.casts import implicit
-from ostinato.expressions.nodes import Function, Kernel, Site, Typed, eager
-from ostinato.expressions.values.decimals import rescaled
-from ostinato.expressions.values.value_order import group_numbers
+from ostinato.expressions.nodes import FunctionRule, Kernel, Site, Typed, eager
+from ostinato.expressions.values.decimals import aligned
+from ostinato.expressions.values.value_order import comparable, group_numbers
 from ostinato.expressions.values.vectors import Bools, Vector, both_valid, broadcast_length, to_arrow
 
 _NUMPY = {"=": np.equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
@@ -23,7 +23,7 @@ _PYTHON = {"=": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.
 
 
 FEW_VALUES = 16
-"""Up to so many values of IN are compared one by one; more are looked up together."""
+"""IN compares up to this many values one by one, and looks up more values together."""
 
 
 def unify(site: Site, args: Sequence[Typed]) -> tuple[Typed, Typed]:
@@ -43,7 +43,7 @@ def unify(site: Site, args: Sequence[Typed]) -> tuple[Typed, Typed]:
 
 
 def fit_literals(left: Typed, right: Typed, site: Site) -> tuple[Typed, Typed]:
-    """Beside a decimal, an integer literal is a decimal of just its digits, another integer one of its type's."""
+    """Beside a decimal, an integer becomes a decimal: a literal with its own digits, others with their type's."""
 
     def fit(node: Typed, other: Typed) -> Typed:
         if not (t.is_integral(node.type) and t.is_decimal(other.type)):
@@ -57,7 +57,7 @@ def fit_literals(left: Typed, right: Typed, site: Site) -> tuple[Typed, Typed]:
 
 
 def compare_values(op: str, left: Vector, right: Vector) -> Bools:
-    """op on the values alone; results at NULL rows are arbitrary."""
+    """Compares the values. Results in rows with NULL mean nothing."""
     kind = left.type
     if t.is_float(kind):
         return _compare_floats(op, left.values, right.values)
@@ -72,7 +72,7 @@ def compare_values(op: str, left: Vector, right: Vector) -> Bools:
 
 def _compare_floats(op: str, left: Any, right: Any) -> Bools:
     result = np.asarray(_NUMPY[op](left, right))
-    if op == "<":  # IEEE is wrong only where the right side is NaN and the left isn't
+    if op == "<":  # IEEE differs from Spark only where the right side is NaN and the left isn't
         return _or_where(result, right, lambda nan: nan & ~np.isnan(left))
     if op == ">":
         return _or_where(result, left, lambda nan: nan & ~np.isnan(right))
@@ -84,10 +84,10 @@ def _compare_floats(op: str, left: Any, right: Any) -> Bools:
 
 
 def _or_where(result: Bools, side: Any, amend: Callable[[Bools], Bools]) -> Bools:
-    """The result, put right where the side is NaN; one cheap look tells whether any is."""
+    """The result, corrected where the side is NaN. A cheap check says whether it has any NaN."""
     if len(side) == 1:
         return result | amend(np.isnan(side)) if side[0] != side[0] else result
-    # Not np.dot, which is a little faster: its library has threads of its own, that wait for one another when we slice.
+    # np.dot would be a little faster, but its library has its own threads, which wait for one another when we slice.
     least = side.min(initial=0.0)
     if least == least:
         return result
@@ -96,9 +96,7 @@ def _or_where(result: Bools, side: Any, amend: Callable[[Bools], Bools]) -> Bool
 
 
 def _compare_decimals(op: str, left: Vector, right: Vector) -> Bools:
-    scale = max(left.type.scale, right.type.scale)
-    one = rescaled(left.values, left.type.precision, left.type.scale, scale)
-    two = rescaled(right.values, right.type.precision, right.type.scale, scale)
+    one, two, _ = aligned(left, right)
     return np.asarray(_NUMPY[op](one, two), bool)
 
 
@@ -111,25 +109,10 @@ def _compare_text(op: str, left: Vector, right: Vector) -> Bools:
     return np.asarray(pc.fill_null(result, False).to_numpy(zero_copy_only=False))
 
 
-def sort_key(value: Any) -> Any:
-    """A Python value as something that compares as Spark compares: NULL first, NaN last, nested by parts."""
-    if value is None:
-        return (0,)
-    if isinstance(value, float):
-        return (1, value != value, 0.0 if value != value else value)
-    if isinstance(value, dict):  # a struct inside a map
-        return (1, tuple(sort_key(part) for part in value.values()))
-    if isinstance(value, list | tuple):
-        return (1, tuple(sort_key(part) for part in value))
-    if isinstance(value, str):
-        return (1, value.encode())
-    return (1, value)
-
-
 def _compare_nested(op: str, left: Vector, right: Vector) -> Bools:
     length = broadcast_length((left, right))
     one, two = left.expanded(length).to_list(), right.expanded(length).to_list()
-    return np.array([_PYTHON[op](sort_key(a), sort_key(b)) for a, b in zip(one, two, strict=True)], bool)
+    return np.array([_PYTHON[op](comparable(a), comparable(b)) for a, b in zip(one, two, strict=True)], bool)
 
 
 # --- kernels and the table --------------------------------------------------------------------------------------------
@@ -173,21 +156,20 @@ def _distinct(site: Site, kind: pa.DataType, left: Vector, right: Vector) -> Vec
     return Vector(t.BOOL, ~null_safe_equal(left, right))
 
 
-def _binary(kernel: Kernel) -> Function:
+def _binary(kernel: Kernel) -> FunctionRule:
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
         return eager(site, t.BOOL, kernel, unify(site, args))
 
-    return Function(2, 2, plan)
+    return FunctionRule(2, 2, plan)
 
 
-def any_of(site: Site, parts: Sequence[Vector]) -> Vector:
+def any_of(terms: Sequence[Vector]) -> Vector:
     """Three-valued OR."""
-    true = parts[0].values if parts[0].valid is None else parts[0].values & parts[0].valid
-    unknown = None if parts[0].valid is None else ~parts[0].valid
-    for part in parts[1:]:
-        true = true | (part.values if part.valid is None else part.values & part.valid)
-        if part.valid is not None:
-            unknown = ~part.valid if unknown is None else unknown | ~part.valid
+    true, unknown = np.zeros(1, bool), None
+    for term in terms:
+        true = true | (term.values if term.valid is None else term.values & term.valid)
+        if term.valid is not None:
+            unknown = ~term.valid if unknown is None else unknown | ~term.valid
     if unknown is None:
         return Vector(t.BOOL, true)
     return _at_length(true, true | ~unknown)
@@ -207,18 +189,18 @@ def _in(site: Site, args: Sequence[Typed]) -> Typed:
 
     def kernel(site: Site, kind: pa.DataType, value: Vector, *options: Vector) -> Vector:
         same = _comparison("=")
-        parts = [same(site, t.BOOL, value, option) for option in options]
-        return any_of(site, parts if listed is None else [_is_listed(value, listed), *parts])
+        terms = [same(site, t.BOOL, value, option) for option in options]
+        return any_of(terms if listed is None else [_is_listed(value, listed), *terms])
 
     return eager(site, t.BOOL, kernel, (cast[0], *computed))
 
 
 def _is_listed(value: Vector, listed: pa.Array) -> Vector:
-    """Whether each value is one of many constants: NULL if the value is, or where a constant is and none is equal."""
+    """Whether each value is one of many constants. NULL for a NULL value, or if none is equal and one is NULL."""
     numbers = group_numbers(len(listed) + len(value), [pa.concat_arrays([listed, to_arrow(value)])])
     constants, values = numbers[: len(listed)], numbers[len(listed) :]
-    known = constants[np.asarray(listed.is_valid())] if listed.null_count else constants
-    is_in = np.isin(values, known)
+    not_null = constants[np.asarray(listed.is_valid())] if listed.null_count else constants
+    is_in = np.isin(values, not_null)
     valid = value.valid
     if listed.null_count:
         valid = is_in if valid is None else is_in & valid
@@ -231,7 +213,7 @@ def _between(site: Site, args: Sequence[Typed]) -> Typed:
     below = COMPARISONS["<="].plan(Site("<=", site.settings, site.span), (value, high))
 
     def kernel(site: Site, kind: pa.DataType, one: Vector, two: Vector) -> Vector:
-        return invert(any_of(site, [invert(one), invert(two)]))
+        return invert(any_of([invert(one), invert(two)]))
 
     return eager(site, t.BOOL, kernel, (above, below))
 
@@ -245,10 +227,10 @@ def type_list(args: Sequence[Typed]) -> str:
     return ", ".join(t.spark_name(arg.type) for arg in args)
 
 
-COMPARISONS: dict[str, Function] = {
+COMPARISONS: dict[str, FunctionRule] = {
     **{op: _binary(_comparison(op)) for op in ("=", "<>", "<", "<=", ">", ">=")},
     "<=>": _binary(_null_safe),
     "is distinct from": _binary(_distinct),
-    "in": Function(2, None, _in),
-    "between": Function(3, 3, _between),
+    "in": FunctionRule(2, None, _in),
+    "between": FunctionRule(3, 3, _between),
 }

@@ -1,4 +1,4 @@
-"""The function table: every operator and function that the evaluator knows, and those that only Spark knows."""
+"""Every operator and function that the evaluator knows, and the names of functions that only Spark knows."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ostinato.expressions.functions.functions_patterns import PATTERN_OPERATORS,
 from ostinato.expressions.functions.functions_text import TEXT
 from ostinato.expressions.functions.functions_time import TIME
 from ostinato.expressions.functions.logic import CONDITIONALS, LOGIC
-from ostinato.expressions.nodes import Function, Site, Typed
+from ostinato.expressions.nodes import FunctionRule, Site, Typed
 
 
-def _casting(target: Callable[[Site], pa.DataType]) -> Function:
+def _casting(target: Callable[[Site], pa.DataType]) -> FunctionRule:
     """int(x), double(x), date(x): a cast written as a call."""
 
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
         return cast_node(args[0], target(site), site)
 
-    return Function(1, 1, plan)
+    return FunctionRule(1, 1, plan)
 
 
 _CASTS = {
@@ -34,10 +34,10 @@ _CASTS = {
     "double": t.DOUBLE, "date": t.DATE, "binary": t.BINARY, "decimal": pa.decimal128(10, 0),
 }  # fmt: skip
 
-OPERATORS: dict[str, Function] = {
+OPERATORS: dict[str, FunctionRule] = {
     **ARITHMETIC, **TIME_OPERATORS, **COMPARISONS, **LOGIC, **PATTERN_OPERATORS, **NESTED_OPERATORS,
 }  # fmt: skip
-FUNCTIONS: dict[str, Function] = {
+FUNCTIONS: dict[str, FunctionRule] = {
     **CONDITIONALS, **MATH, **TIME, **TEXT, **PATTERNS, **NESTED,
     **{name: _casting(lambda site, kind=kind: kind) for name, kind in _CASTS.items()},  # type: ignore[misc]
     "timestamp": _casting(lambda site: site.settings.timestamp),
@@ -60,4 +60,4 @@ SPARK_ONLY = frozenset(
     try_to_number try_to_timestamp typeof unbase64 unhex unix_date url_decode url_encode user variant_get version
     width_bucket window xpath xxhash64 zip_with zeroifnull nullifzero""".split()
 ) - set(FUNCTIONS)
-"""Functions of Spark that exist but not here."""
+"""Functions of Spark that the evaluator doesn't know."""

@@ -1,4 +1,4 @@
-"""Functions on numbers."""
+"""Functions on numbers, with Spark's result types and Java's results for special values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 from ostinato.expressions import types as t
 from ostinato.expressions.functions.arithmetic import ARITHMETIC, POSITIVE_REMAINDER, overflow
 from ostinato.expressions.functions.casts import implicit
-from ostinato.expressions.nodes import Function, Site, Typed, eager, fail_where, strict
+from ostinato.expressions.nodes import FunctionRule, Site, Typed, eager, fail_where, strict
 from ostinato.expressions.values.decimals import divided_half_up, fitted
 from ostinato.expressions.values.vectors import Vector, both_valid, nulls_of
 
@@ -29,15 +29,15 @@ def numeric(site: Site, node: Typed) -> Typed:
     return node
 
 
-def whole(site: Site, node: Typed) -> Typed:
+def as_int(site: Site, node: Typed) -> Typed:
     """The argument as an INT."""
     if node.type not in (t.NULL, t.STRING) and not t.is_integral(node.type):
         raise site.mismatch(f"{site.name} needs a whole number, not {t.spark_name(node.type)}")
     return implicit(node, t.INT32, site.settings)
 
 
-def _of_doubles(compute: Callable[..., Doubles], arity: int = 1) -> Function:
-    """A function from doubles to double; outside its domain it is NaN as in Java."""
+def _of_doubles(compute: Callable[..., Doubles], arity: int = 1) -> FunctionRule:
+    """A function from doubles to a double. Outside its domain it is NaN, as in Java."""
 
     def kernel(site: Site, kind: pa.DataType, *vectors: Vector) -> Vector:
         with np.errstate(all="ignore"):
@@ -47,11 +47,11 @@ def _of_doubles(compute: Callable[..., Doubles], arity: int = 1) -> Function:
         doubles = [implicit(numeric(site, arg), t.DOUBLE, site.settings) for arg in args]
         return eager(site, t.DOUBLE, strict(kernel), doubles)
 
-    return Function(arity, arity, plan)
+    return FunctionRule(arity, arity, plan)
 
 
-def _logarithm(compute: Callable[[Doubles], Doubles], least: float = 0.0) -> Function:
-    """Spark's logarithms are NULL where they don't exist."""
+def _logarithm(compute: Callable[[Doubles], Doubles], least: float = 0.0) -> FunctionRule:
+    """A logarithm. In Spark it is NULL outside its domain."""
 
     def kernel(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
         outside = vector.values <= least
@@ -62,11 +62,11 @@ def _logarithm(compute: Callable[[Doubles], Doubles], least: float = 0.0) -> Fun
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
         return eager(site, t.DOUBLE, strict(kernel), [implicit(numeric(site, args[0]), t.DOUBLE, site.settings)])
 
-    return Function(1, 1, plan)
+    return FunctionRule(1, 1, plan)
 
 
 def _log(site: Site, args: Sequence[Typed]) -> Typed:
-    """log(x) is natural, log(base, x) isn't."""
+    """log(x), the natural logarithm, or log(base, x)."""
     if len(args) == 1:
         return _logarithm(np.log).plan(site, args)
 
@@ -100,7 +100,7 @@ def _abs(site: Site, args: Sequence[Typed]) -> Typed:
     return eager(site, node.type, strict(kernel), (node,))
 
 
-def _floor_or_ceil(down: bool) -> Function:
+def _floor_or_ceil(down: bool) -> FunctionRule:
     def kernel(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
         if t.is_decimal(vector.type):
             by = 10**vector.type.scale
@@ -122,19 +122,17 @@ def _floor_or_ceil(down: bool) -> Function:
             if node.type == t.FLOAT:
                 node = implicit(node, t.DOUBLE, site.settings)
             return eager(site, t.INT64, strict(kernel), (node,))
-        kind = t.bounded(node.type.precision - node.type.scale + 1, 0) if node.type.scale else node.type
-        kind = kind if node.type.scale else t.bounded(node.type.precision + 1, 0)
-        return eager(site, kind, strict(kernel), (node,))
+        return eager(site, t.bounded(node.type.precision - node.type.scale + 1, 0), strict(kernel), (node,))
 
-    return Function(1, 1, plan)
+    return FunctionRule(1, 1, plan)
 
 
-MOST_PLACES = 325
-"""A double has no digit further than so many places before or behind the point."""
+MAX_PLACES = 325
+"""No double has a digit further from the decimal point."""
 
 
-def _places(site: Site, args: Sequence[Typed]) -> int | None:
-    """The second argument of ROUND, which has to be a constant; None when it is NULL."""
+def _decimal_places(site: Site, args: Sequence[Typed]) -> int | None:
+    """The second argument of ROUND, which has to be a constant; None if it is NULL."""
     if len(args) < 2:
         return 0
     node = implicit(args[1], t.INT32, site.settings) if t.is_integral(args[1].type) or args[1].type == t.NULL else None
@@ -143,12 +141,12 @@ def _places(site: Site, args: Sequence[Typed]) -> int | None:
     return None if node.constant.valid is not None else int(node.constant.values[0])
 
 
-def _rounding(half_even: bool) -> Function:
+def _rounding(half_even: bool) -> FunctionRule:
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
-        node, places = numeric(site, args[0]), _places(site, args)
+        node, places = numeric(site, args[0]), _decimal_places(site, args)
         if places is None:
             return Typed(node.type, lambda frame: nulls_of(node.type), span=site.span)
-        places = min(max(places, -MOST_PLACES), MOST_PLACES)
+        places = min(max(places, -MAX_PLACES), MAX_PLACES)
         if t.is_decimal(node.type):
             return _round_decimal(site, node, places, half_even)
 
@@ -159,7 +157,7 @@ def _rounding(half_even: bool) -> Function:
 
         return eager(site, node.type, strict(kernel), (node,))
 
-    return Function(1, 2, plan)
+    return FunctionRule(1, 2, plan)
 
 
 def _round_decimal(site: Site, node: Typed, places: int, half_even: bool) -> Typed:
@@ -203,7 +201,7 @@ def _round_integers(site: Site, kind: pa.DataType, vector: Vector, places: int, 
 
 
 def _round_floats(values: Any, places: int, half_even: bool, single: bool) -> Any:
-    """By the decimal digits that the number prints as, like Java's BigDecimal.valueOf."""
+    """Rounds the decimal digits that the number prints as, like Java's BigDecimal.valueOf."""
     mode = ROUND_HALF_EVEN if half_even else ROUND_HALF_UP
     unit = Decimal(1).scaleb(-places)
     result = values.copy()
@@ -220,8 +218,8 @@ def _sign(values: Doubles) -> Doubles:
     return np.where(values == 0, values, np.sign(values))  # -0.0 keeps its sign
 
 
-MATH: dict[str, Function] = {
-    "abs": Function(1, 1, _abs),
+MATH: dict[str, FunctionRule] = {
+    "abs": FunctionRule(1, 1, _abs),
     "round": _rounding(half_even=False),
     "bround": _rounding(half_even=True),
     "floor": _floor_or_ceil(down=True),
@@ -232,7 +230,7 @@ MATH: dict[str, Function] = {
     "exp": _of_doubles(np.exp),
     "expm1": _of_doubles(np.expm1),
     "ln": _logarithm(np.log),
-    "log": Function(1, 2, _log),
+    "log": FunctionRule(1, 2, _log),
     "log10": _logarithm(np.log10),
     "log2": _logarithm(lambda values: np.log(values) / np.log(2.0)),
     "log1p": _logarithm(np.log1p, least=-1.0),
@@ -257,8 +255,8 @@ MATH: dict[str, Function] = {
     "hypot": _of_doubles(np.hypot, 2),
     "radians": _of_doubles(np.radians),
     "degrees": _of_doubles(np.degrees),
-    "pi": Function(0, 0, lambda site, args: Typed(t.DOUBLE, lambda frame: Vector(t.DOUBLE, np.array([math.pi])))),
-    "e": Function(0, 0, lambda site, args: Typed(t.DOUBLE, lambda frame: Vector(t.DOUBLE, np.array([math.e])))),
+    "pi": FunctionRule(0, 0, lambda site, args: Typed(t.DOUBLE, lambda frame: Vector(t.DOUBLE, np.array([math.pi])))),
+    "e": FunctionRule(0, 0, lambda site, args: Typed(t.DOUBLE, lambda frame: Vector(t.DOUBLE, np.array([math.e])))),
     "shiftleft": ARITHMETIC["<<"],
     "shiftright": ARITHMETIC[">>"],
     "shiftrightunsigned": ARITHMETIC[">>>"],

@@ -12,18 +12,17 @@ import pyarrow.compute as pc
 from ostinato.errors import QueryError, did_you_mean
 from ostinato.expressions import types as t
 from ostinato.expressions.functions.casts import implicit
-from ostinato.expressions.functions.comparisons import sort_key
-from ostinato.expressions.functions.functions_math import whole
+from ostinato.expressions.functions.functions_math import as_int
 from ostinato.expressions.functions.functions_text import as_text, concat_text, join_checked, row_by_row
 from ostinato.expressions.functions.logic import common
-from ostinato.expressions.nodes import Function, Site, Typed, constant, eager, strict
-from ostinato.expressions.values.value_order import python_values
+from ostinato.expressions.nodes import FunctionRule, Site, Typed, constant, eager, strict
+from ostinato.expressions.values.value_order import comparable, python_values
 from ostinato.expressions.values.vectors import (
     Vector,
     both_valid,
     broadcast_length,
     from_arrow,
-    of_arrow_text,
+    of_arrow,
     of_list,
     to_arrow,
 )
@@ -45,22 +44,22 @@ def _array_argument(site: Site, node: Typed) -> Typed:
 
 def _array(site: Site, args: Sequence[Typed]) -> Typed:
     kind = common(site, args) if args else t.NULL
-    parts = [implicit(arg, kind, site.settings) for arg in args]
+    elements = [implicit(arg, kind, site.settings) for arg in args]
 
     def kernel(site: Site, kind: pa.DataType, *vectors: Vector) -> Vector:
         length = broadcast_length(vectors)
         if not vectors:
-            return of_arrow_text(kind, pa.array([[]], kind))
-        pieces = pa.concat_arrays([to_arrow(vector.expanded(length)) for vector in vectors])
+            return of_arrow(kind, pa.array([[]], kind))
+        by_argument = pa.concat_arrays([to_arrow(vector.expanded(length)) for vector in vectors])
         order = np.arange(length * len(vectors)).reshape(len(vectors), length).T.ravel()
         offsets = np.arange(length + 1, dtype=np.int32) * len(vectors)
-        return of_arrow_text(kind, pa.ListArray.from_arrays(pa.array(offsets), pieces.take(pa.array(order)), type=kind))
+        return of_arrow(kind, pa.ListArray.from_arrays(pa.array(offsets), by_argument.take(pa.array(order)), type=kind))
 
-    return eager(site, t.array_of(kind), kernel, parts)
+    return eager(site, t.array_of(kind), kernel, elements)
 
 
 def _named_struct(site: Site, args: Sequence[Typed]) -> Typed:
-    """name, value, name, value, ...; the parser writes `struct(a, b)` and `(a, b)` like this, too."""
+    """named_struct(name, value, name, value, ...). The parser writes `struct(a, b)` and `(a, b)` like this, too."""
     if len(args) % 2:
         raise QueryError("INVALID_ARGUMENTS", f"{site.name} takes names and values in turn", span=site.span)
     names = [_literal_text(site, arg) for arg in args[::2]]
@@ -70,7 +69,7 @@ def _named_struct(site: Site, args: Sequence[Typed]) -> Typed:
     def kernel(site: Site, kind: pa.DataType, *vectors: Vector) -> Vector:
         length = broadcast_length(vectors)
         columns = [to_arrow(vector.expanded(length)) for vector in vectors]
-        return of_arrow_text(kind, pa.StructArray.from_arrays(columns, fields=list(kind)))
+        return of_arrow(kind, pa.StructArray.from_arrays(columns, fields=list(kind)))
 
     return eager(site, kind, kernel, values)
 
@@ -86,12 +85,12 @@ def _literal_text(site: Site, name: Typed) -> str:
 
 
 def plan_field(site: Site, base: Typed, name: str) -> Typed:
-    """base.name of a struct, or of each struct in an array."""
+    """base.name of a struct or a map."""
     if t.is_map(base.type):
-        return _plan_map_value(site, base, name)
+        return _map_get(site, base, constant(of_list(t.STRING, [name])))
     if not t.is_struct(base.type):
         raise site.mismatch(f"{t.spark_name(base.type)} has no field '{name}'")
-    names = [part.name for part in base.type]
+    names = [field.name for field in base.type]
     same = [n for n in names if n == name or (not site.settings.case_sensitive and n.lower() == name.lower())]
     if len(same) != 1:
         hint = did_you_mean(name, names) if not same else "the name fits several fields"
@@ -99,18 +98,12 @@ def plan_field(site: Site, base: Typed, name: str) -> Typed:
     position = names.index(same[0])
 
     def kernel(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
-        part = from_arrow(vector.values.field(position), kind)
-        return (
-            Vector(kind, part.values, both_valid(part, vector))
-            if isinstance(part.values, np.ndarray)
-            else (of_arrow_text(kind, pc.struct_field(vector.values, position)))
-        )
+        field = from_arrow(vector.values.field(position), kind)
+        if isinstance(field.values, np.ndarray):
+            return Vector(kind, field.values, both_valid(field, vector))
+        return of_arrow(kind, pc.struct_field(vector.values, position))
 
     return eager(site, base.type.field(position).type, strict(kernel), (base,))
-
-
-def _plan_map_value(site: Site, base: Typed, name: str) -> Typed:
-    return plan_subscript(site, base, constant(of_list(t.STRING, [name])))
 
 
 def plan_subscript(site: Site, base: Typed, index: Typed) -> Typed:
@@ -127,7 +120,7 @@ def plan_subscript(site: Site, base: Typed, index: Typed) -> Typed:
 def _element(
     site: Site, base: Typed, index: Typed, offset: Callable[[Any, Any], Any], code: str, strictly: bool
 ) -> Typed:
-    """The element at an offset that is computed from index and size; -1 and beyond the end are outside."""
+    """The element at `offset(index, size)`. A negative offset or one beyond the end is outside the array."""
 
     def kernel(site: Site, kind: pa.DataType, array: Vector, at: Vector) -> Vector:
         length = broadcast_length((array, at))
@@ -138,18 +131,18 @@ def _element(
         sizes = starts[1:] - starts[:-1]
         position = offset(at.values.astype(np.int64), sizes)
         outside = (position < 0) | (position >= sizes)
-        known = np.ones(length, bool) if valid is None else valid
-        if strictly and bool((outside & known).any()):
-            row = int(np.flatnonzero(outside & known)[0])
+        not_null = np.ones(length, bool) if valid is None else valid
+        if strictly and bool((outside & not_null).any()):
+            row = int(np.flatnonzero(outside & not_null)[0])
             message = f"index {int(at.values[row])} is outside an array of {int(sizes[row])} elements"
             raise site.fault(code, message, "check size() first, or use try_element_at")
-        taken = pa.array(starts[:-1] + position, mask=outside | ~known)
-        return from_arrow(lists.values.take(taken), kind)
+        elements = pa.array(starts[:-1] + position, mask=outside | ~not_null)
+        return from_arrow(lists.values.take(elements), kind)
 
     return eager(site, base.type.value_type, strict(kernel), (base, index))
 
 
-def _element_at(strictly: bool) -> Function:
+def _element_at(strictly: bool) -> FunctionRule:
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
         base, index = args
         if t.is_map(base.type):
@@ -162,9 +155,9 @@ def _element_at(strictly: bool) -> Function:
 
         array = _array_argument(site, base)
         raising = strictly and site.settings.ansi
-        return _element(site, array, whole(site, index), offset, "INVALID_ARRAY_INDEX_IN_ELEMENT_AT", raising)
+        return _element(site, array, as_int(site, index), offset, "INVALID_ARRAY_INDEX_IN_ELEMENT_AT", raising)
 
-    return Function(2, 2, plan)
+    return FunctionRule(2, 2, plan)
 
 
 def _map_get(site: Site, base: Typed, key: Typed) -> Typed:
@@ -179,10 +172,10 @@ def _map_get(site: Site, base: Typed, key: Typed) -> Typed:
     return eager(site, base.type.item_type, strict(kernel), (base, node))
 
 
-# --- arrays as wholes -------------------------------------------------------------------------------------------------
+# --- functions on arrays ----------------------------------------------------------------------------------------------
 
 
-def _size(null_size: bool) -> Function:
+def _size(null_size: bool) -> FunctionRule:
     """size and cardinality; without ANSI, size(NULL) is -1."""
 
     def kernel(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
@@ -196,11 +189,11 @@ def _size(null_size: bool) -> Function:
             raise site.mismatch(f"{site.name} needs an array or a map, not {t.spark_name(args[0].type)}")
         return eager(site, t.INT32, kernel, args)
 
-    return Function(1, 1, plan)
+    return FunctionRule(1, 1, plan)
 
 
 def python_rows(compute: Compute) -> Any:
-    """Row by row over Python values that went through Arrow (dates as dates, decimals as Decimals)."""
+    """A kernel that calls `compute` with the Python values of each row, as Arrow converts them."""
 
     def kernel(site: Site, kind: pa.DataType, *vectors: Vector) -> Vector:
         length = broadcast_length(vectors)
@@ -211,7 +204,7 @@ def python_rows(compute: Compute) -> Any:
     return strict(kernel)
 
 
-def _with_element(compute: Compute, result: Callable[[pa.DataType], pa.DataType]) -> Function:
+def _with_element(compute: Compute, result: Callable[[pa.DataType], pa.DataType]) -> FunctionRule:
     """f(array, value of its element type)."""
 
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
@@ -224,38 +217,39 @@ def _with_element(compute: Compute, result: Callable[[pa.DataType], pa.DataType]
         both = (implicit(array, t.array_of(kind), site.settings), implicit(args[1], kind, site.settings))
         return eager(site, result(both[0].type), python_rows(compute), both)
 
-    return Function(2, 2, plan)
+    return FunctionRule(2, 2, plan)
 
 
 def _contains(items: list[Any], value: Any) -> bool | None:
-    key = sort_key(value)
-    if any(item is not None and sort_key(item) == key for item in items):
+    key = comparable(value)
+    if any(item is not None and comparable(item) == key for item in items):
         return True
     return None if None in items else False
 
 
 def _position(items: list[Any], value: Any) -> int:
-    key = sort_key(value)
-    return next((place for place, item in enumerate(items, 1) if item is not None and sort_key(item) == key), 0)
+    key = comparable(value)
+    return next((position for position, item in enumerate(items, 1) if item is not None and comparable(item) == key), 0)
 
 
-def _on_array(compute: Compute, result: Callable[[pa.DataType], pa.DataType]) -> Function:
+def _on_array(compute: Compute, result: Callable[[pa.DataType], pa.DataType]) -> FunctionRule:
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
         array = _array_argument(site, args[0])
         return eager(site, result(array.type), python_rows(compute), (array,))
 
-    return Function(1, 1, plan)
+    return FunctionRule(1, 1, plan)
 
 
 def _extreme(pick: Callable[..., Any]) -> Compute:
-    return lambda items: pick((item for item in items if item is not None), key=sort_key, default=None)
+    return lambda items: pick((item for item in items if item is not None), key=comparable, default=None)
 
 
-def _in_order(items: list[Any]) -> list[Any]:
+def _distinct(items: list[Any]) -> list[Any]:
+    """The first of equal items, in their order."""
     seen, distinct_items = set(), []
     for item in items:
-        if sort_key(item) not in seen:
-            seen.add(sort_key(item))
+        if comparable(item) not in seen:
+            seen.add(comparable(item))
             distinct_items.append(item)
     return distinct_items
 
@@ -267,7 +261,7 @@ def _sort_array(site: Site, args: Sequence[Typed]) -> Typed:
         raise site.mismatch("the second argument of sort_array is TRUE or FALSE")
 
     def compute(items: list[Any], up: bool = True) -> list[Any]:
-        return sorted(items, key=sort_key, reverse=not up)
+        return sorted(items, key=comparable, reverse=not up)
 
     return eager(site, array.type, python_rows(compute), (array, *ascending))
 
@@ -280,7 +274,7 @@ def _slice(site: Site, args: Sequence[Typed]) -> Typed:
         return [] if first < 0 else items[first : first + length]
 
     array = _array_argument(site, args[0])
-    return eager(site, array.type, python_rows(compute), (array, whole(site, args[1]), whole(site, args[2])))
+    return eager(site, array.type, python_rows(compute), (array, as_int(site, args[1]), as_int(site, args[2])))
 
 
 def _array_join(site: Site, args: Sequence[Typed]) -> Typed:
@@ -302,11 +296,11 @@ def _concat(site: Site, args: Sequence[Typed]) -> Typed:
         if any(arg.type == t.NULL for arg in args):
             raise site.mismatch("a bare NULL is no array", "cast it to the type of the array")
         kind = common(site, args, strings=False)
-        parts = [implicit(arg, kind, site.settings) for arg in args]
-        return eager(site, kind, python_rows(lambda *lists: [item for one in lists for item in one]), parts)
+        arrays = [implicit(arg, kind, site.settings) for arg in args]
+        return eager(site, kind, python_rows(lambda *lists: [item for one in lists for item in one]), arrays)
     if kinds == {t.BINARY}:
-        parts = [implicit(arg, t.BINARY, site.settings) for arg in args]
-        return eager(site, t.BINARY, row_by_row(lambda *pieces: b"".join(pieces)), parts)
+        binaries = [implicit(arg, t.BINARY, site.settings) for arg in args]
+        return eager(site, t.BINARY, row_by_row(lambda *pieces: b"".join(pieces)), binaries)
     return concat_text(site, args)
 
 
@@ -316,10 +310,10 @@ def _reverse(site: Site, args: Sequence[Typed]) -> Typed:
     return eager(site, t.STRING, row_by_row(lambda text: text[::-1]), [as_text(site, args[0])])
 
 
-NESTED_OPERATORS: dict[str, Function] = {"||": Function(2, 2, _concat)}
-NESTED: dict[str, Function] = {
-    "array": Function(0, None, _array),
-    "named_struct": Function(2, None, _named_struct),
+NESTED_OPERATORS: dict[str, FunctionRule] = {"||": FunctionRule(2, 2, _concat)}
+NESTED: dict[str, FunctionRule] = {
+    "array": FunctionRule(0, None, _array),
+    "named_struct": FunctionRule(2, None, _named_struct),
     "size": _size(null_size=True),
     "cardinality": _size(null_size=True),
     "array_size": _size(null_size=False),
@@ -327,12 +321,12 @@ NESTED: dict[str, Function] = {
     "try_element_at": _element_at(strictly=False),
     "array_contains": _with_element(_contains, lambda kind: t.BOOL),
     "array_position": _with_element(_position, lambda kind: t.INT64),
-    "array_join": Function(2, 3, _array_join),
+    "array_join": FunctionRule(2, 3, _array_join),
     "array_max": _on_array(_extreme(max), lambda kind: kind.value_type),
     "array_min": _on_array(_extreme(min), lambda kind: kind.value_type),
-    "array_distinct": _on_array(_in_order, lambda kind: kind),
-    "sort_array": Function(1, 2, _sort_array),
-    "slice": Function(3, 3, _slice),
-    "concat": Function(1, None, _concat),
-    "reverse": Function(1, 1, _reverse),
+    "array_distinct": _on_array(_distinct, lambda kind: kind),
+    "sort_array": FunctionRule(1, 2, _sort_array),
+    "slice": FunctionRule(3, 3, _slice),
+    "concat": FunctionRule(1, None, _concat),
+    "reverse": FunctionRule(1, 1, _reverse),
 }

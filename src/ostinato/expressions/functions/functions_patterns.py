@@ -1,6 +1,6 @@
 """LIKE, RLIKE and the functions on regular expressions, in time linear in the text.
 
-Patterns of RLIKE and regexp_* are Java's, as far as `regex_syntax` reads them. Spark knows all of them.
+RLIKE and regexp_* take Java's patterns, as far as `regex_syntax.py` reads them. Spark itself reads all of them.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ import pyarrow as pa
 
 from ostinato.errors import QueryError
 from ostinato.expressions import types as t
-from ostinato.expressions.functions.functions_math import whole
+from ostinato.expressions.functions.functions_math import as_int
 from ostinato.expressions.functions.functions_text import as_text, check_size, row_by_row
 from ostinato.expressions.functions.regex import JavaRegex, java_regex
 from ostinato.expressions.functions.regex_syntax import RegexError
-from ostinato.expressions.nodes import Function, Site, Typed, eager
+from ostinato.expressions.nodes import FunctionRule, Site, Typed, eager
 
-_HINT = "Spark knows all of Java's patterns: compute the condition there, as a column"
+_HINT = "Spark reads all of Java's patterns: compute the condition there, as a column"
 
 # --- LIKE -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """The piece of a pattern between two %. All texts that it matches have the same length."""
+    """The piece of a LIKE pattern between two %. All texts that it matches have the same length."""
 
     length: int
     text: str | None
@@ -39,7 +39,7 @@ class _Piece:
         return self.regex.match(text, position) is not None
 
     def find(self, text: str, start: int, end: int) -> int:
-        """The first place, or -1."""
+        """The first position, or -1."""
         if self.text is not None:
             return text.find(self.text, start, end)
         matched = self.regex.search(text, start, end)
@@ -48,7 +48,7 @@ class _Piece:
 
 @lru_cache(maxsize=512)
 def like_pieces(pattern: str, escape: str) -> tuple[_Piece, ...]:
-    """The pieces between the % of a LIKE pattern; ValueError where an escape stands before nothing to escape."""
+    """The pieces between the % of a LIKE pattern. Raises ValueError for an escape before another character."""
     symbols: list[str | None] = []  # a character, "" for _, None for %
     position = 0
     while position < len(pattern):
@@ -77,7 +77,7 @@ def _piece(symbols: list[str]) -> _Piece:
 
 
 def is_like(text: str, pieces: Sequence[_Piece]) -> bool:
-    """Whether the text matches. Taking each piece at its first occurrence leaves the most text for the others."""
+    """Whether the text matches. Each piece is taken at its first occurrence, which leaves most text for the others."""
     first, last = pieces[0], pieces[-1]
     if len(pieces) == 1:
         return len(text) == first.length and first.stands_at(text, 0)
@@ -92,7 +92,7 @@ def is_like(text: str, pieces: Sequence[_Piece]) -> bool:
     return True
 
 
-def _like(ignore_case: bool) -> Function:
+def _like(ignore_case: bool) -> FunctionRule:
     def compute(site: Site, text: str, pattern: str, escape: str = "\\") -> bool:
         if ignore_case:
             text, pattern = text.lower(), pattern.lower()
@@ -100,7 +100,7 @@ def _like(ignore_case: bool) -> Function:
             return is_like(text, like_pieces(pattern, escape))
         except ValueError:
             raise site.fault(
-                "INVALID_LIKE_PATTERN", f"the escape in {pattern!r} stands before nothing to escape"
+                "INVALID_LIKE_PATTERN", f"an escape in {pattern!r} has to stand before %, _ or another escape"
             ) from None
 
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
@@ -109,7 +109,7 @@ def _like(ignore_case: bool) -> Function:
             raise site.mismatch("ESCAPE needs a single character")
         return eager(site, t.BOOL, row_by_row(compute, with_site=True), [as_text(site, arg) for arg in args])
 
-    return Function(2, 3, plan)
+    return FunctionRule(2, 3, plan)
 
 
 # --- regular expressions ----------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ _REFERENCE = re.compile(
 
 
 def _check_pattern(site: Site, node: Typed) -> None:
-    """A bad constant pattern is an error of the query, before any row."""
+    """Raises an error for a bad constant pattern, before any row is read."""
     if node.constant is not None and node.constant.valid is None and node.type == t.STRING:
         try:
             java_regex(node.constant.values[0].as_py())
@@ -131,20 +131,20 @@ def _check_pattern(site: Site, node: Typed) -> None:
             raise QueryError("INVALID_REGEX", message, span=site.span, hint=_HINT) from None
 
 
-def _regex(kinds: str, result: pa.DataType, compute: Callable[..., Any], least: int) -> Function:
+def _regex(kinds: str, result: pa.DataType, compute: Callable[..., Any], least: int) -> FunctionRule:
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
         _check_pattern(site, args[1])
-        cast = [as_text(site, a) if kind == "t" else whole(site, a) for a, kind in zip(args, kinds, strict=False)]
+        cast = [as_text(site, a) if kind == "t" else as_int(site, a) for a, kind in zip(args, kinds, strict=False)]
         return eager(site, result, row_by_row(checked, with_site=True), cast)
 
     def checked(site: Site, *values: Any) -> Any:
-        """The result of `compute`. A refused pattern or text is an error with a caret in the query."""
+        """Calls `compute`. A refused pattern or text becomes an error with a caret in the query."""
         try:
             return compute(site, *values)
         except RegexError as error:
             raise site.fault("INVALID_REGEX", f"a pattern can't be used here: {error}", _HINT) from None
 
-    return Function(least, len(kinds), plan)
+    return FunctionRule(least, len(kinds), plan)
 
 
 def _rlike(site: Site, text: str, pattern: str) -> bool:
@@ -152,7 +152,7 @@ def _rlike(site: Site, text: str, pattern: str) -> bool:
 
 
 def _check_group(regex: JavaRegex, group: int) -> None:
-    if group in regex.unsure:
+    if group in regex.uncertain_groups:
         raise RegexError(f"group {group}, which stands inside a repetition, can't be read")
 
 
@@ -172,63 +172,62 @@ def _regexp_replace(site: Site, text: str, pattern: str, by: str) -> str:
     pieces: list[str] = []
     start = size = 0
     for matched in regex.matches(text):
-        # A slice from -1 to -1 is empty: a group that took no part is replaced by nothing.
-        parts = _replacement(site, by, regex)
-        filled = [part if isinstance(part, str) else text[slice(*matched[part])] for part in parts]
-        pieces += [text[start : matched[0][0]], *filled]
+        # A group that didn't match has the span (-1, -1), so its text is empty.
+        template = _replacement(site, by, regex)
+        replacement = [piece if isinstance(piece, str) else text[slice(*matched[piece])] for piece in template]
+        pieces += [text[start : matched[0][0]], *replacement]
         start = matched[0][1]
-        size += sum(map(len, filled))
+        size += sum(map(len, replacement))
         check_size(site, size)
     return "".join([*pieces, text[start:]])
 
 
 @lru_cache(maxsize=512)
 def _replacement(site: Site, by: str, regex: JavaRegex) -> tuple[str | int, ...]:
-    """Text and the numbers of groups: $1, ${name}; a backslash makes the next character plain."""
-    parts: list[str | int] = []
+    """A replacement as texts and numbers of groups: $1, ${name}. A backslash makes the next character plain."""
+    pieces: list[str | int] = []
     at = 0
     for matched in _REFERENCE.finditer(by):
-        parts.append(by[at : matched.start()])
+        pieces.append(by[at : matched.start()])
         at = matched.end()
         if matched["plain"]:
-            parts.append(matched["plain"])
+            pieces.append(matched["plain"])
             continue
         number = regex.names.get(matched["name"] or "", -1)
         if matched["digits"]:
             number, digits = int(matched["digits"][0]), matched["digits"][1:]
-            while (
-                digits and number * 10 + int(digits[0]) <= regex.groups
-            ):  # $12 is group 1 and a 2 where there is no 12
+            # $12 is group 12, or group 1 and the text 2 if the pattern has fewer groups.
+            while digits and number * 10 + int(digits[0]) <= regex.groups:
                 number, digits = number * 10 + int(digits[0]), digits[1:]
             at -= len(digits)
         if not 0 <= number <= regex.groups:
             message = f"the replacement {by[:50]!r} names a group that the pattern doesn't have"
             raise site.fault("INVALID_PARAMETER_VALUE", message, r"\$ is a plain dollar sign")
         _check_group(regex, number)
-        parts.append(number)
-    return tuple(part for part in (*parts, by[at:]) if part != "")
+        pieces.append(number)
+    return tuple(piece for piece in (*pieces, by[at:]) if piece != "")
 
 
 def _split(site: Site, text: str, pattern: str, limit: int = -1) -> list[str]:
-    """As Java splits, trailing empty pieces kept: no empty first piece from a match of nothing at the start."""
+    """Splits as Java does, with empty pieces at the end. An empty match at the start makes no piece."""
     pieces: list[str] = []
     start = 0
     for (begin, end), *_ in java_regex(pattern).matches(text):
         if limit > 0 and len(pieces) == limit - 1:
             break
-        if end == 0 or (not pattern and begin == len(text)):  # an empty pattern parts characters, and nothing else
+        if end == 0 or (not pattern and begin == len(text)):  # an empty pattern splits between characters only
             continue
         pieces.append(text[start:begin])
         start = end
     return [*pieces, text[start:]]
 
 
-PATTERN_OPERATORS: dict[str, Function] = {
+PATTERN_OPERATORS: dict[str, FunctionRule] = {
     "like": _like(ignore_case=False),
     "ilike": _like(ignore_case=True),
     "rlike": _regex("tt", t.BOOL, _rlike, 2),
 }
-PATTERNS: dict[str, Function] = {
+PATTERNS: dict[str, FunctionRule] = {
     **PATTERN_OPERATORS,
     "regexp": PATTERN_OPERATORS["rlike"],
     "regexp_like": PATTERN_OPERATORS["rlike"],

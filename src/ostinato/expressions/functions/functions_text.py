@@ -12,37 +12,37 @@ import pyarrow.compute as pc
 from ostinato.expressions import types as t
 from ostinato.expressions.functions.casts import can_cast, implicit
 from ostinato.expressions.functions.comparisons import type_list
-from ostinato.expressions.functions.functions_math import whole
-from ostinato.expressions.nodes import Function, Kernel, Site, Typed, eager, strict
-from ostinato.expressions.values.vectors import Vector, broadcast_length, of_arrow_text, of_list
+from ostinato.expressions.functions.functions_math import as_int
+from ostinato.expressions.nodes import FunctionRule, Kernel, Site, Typed, eager, strict
+from ostinato.expressions.values.vectors import Vector, broadcast_length, of_arrow, of_list
 from ostinato.kernels.stopping import until_stopped
 
 Compute = Callable[..., Any]
 
 
 def as_text(site: Site, node: Typed) -> Typed:
-    """The argument as a string; anything basic is cast to one, as Spark does."""
+    """The argument as a string. Other basic types are cast, as in Spark."""
     if node.type == t.BINARY or t.is_nested(node.type) or not can_cast(node.type, t.STRING, site.settings):
         raise site.mismatch(f"{site.name} needs a string, not {t.spark_name(node.type)}")
     return implicit(node, t.STRING, site.settings)
 
 
 MAX_TEXT = 2**24
-"""How many characters a text may have that a function makes."""
+"""Largest number of characters of a text that a function makes."""
 
 
 def check_size(site: Site, size: int) -> None:
-    """Raises before a text is made that would be too long."""
+    """Raises an error if a text would be too long."""
     if size > MAX_TEXT:
         raise site.fault(
             "TEXT_TOO_LONG",
             f"{site.name} would make a text of {size:,} characters, more than {MAX_TEXT:,}",
-            "evaluate it with Spark, behind the matching",
+            "evaluate it with Spark, after matching",
         )
 
 
 def row_by_row(compute: Compute, *, with_site: bool = False) -> Kernel:
-    """A kernel that calls `compute` with the values of each row without NULLs; its None is NULL."""
+    """A kernel that calls `compute` with the values of each row that has no NULL. None is NULL."""
 
     def kernel(site: Site, kind: pa.DataType, *vectors: Vector) -> Vector:
         length = broadcast_length(vectors)
@@ -60,17 +60,17 @@ def _rows(columns: Sequence[list[Any]], length: int) -> Iterator[tuple[Any, ...]
 
 def _function(
     kinds: str, result: pa.DataType, compute: Compute, least: int | None = None, *, with_site: bool = False
-) -> Function:
-    """A row-by-row function; `kinds` has a letter for each argument: t(ext) or n(umber)."""
+) -> FunctionRule:
+    """A row-by-row function. `kinds` has a letter for each argument: t for text, n for a whole number."""
 
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
-        cast = [as_text(site, a) if kind == "t" else whole(site, a) for a, kind in zip(args, kinds, strict=False)]
+        cast = [as_text(site, a) if kind == "t" else as_int(site, a) for a, kind in zip(args, kinds, strict=False)]
         return eager(site, result, row_by_row(compute, with_site=with_site), cast)
 
-    return Function(len(kinds) if least is None else least, len(kinds), plan)
+    return FunctionRule(len(kinds) if least is None else least, len(kinds), plan)
 
 
-# --- the fast ones: Arrow's kernels where they agree with Spark -------------------------------------------------------
+# --- Arrow's kernels, where they agree with Spark ---------------------------------------------------------------------
 
 
 def _scalar_or_array(vector: Vector) -> Any:
@@ -94,49 +94,49 @@ def _length(site: Site, args: Sequence[Typed]) -> Typed:
     return eager(site, t.INT32, strict(kernel), (node,))
 
 
-def _cased(upper: bool) -> Function:
+def _cased(upper: bool) -> FunctionRule:
     def kernel(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
         if pc.all(pc.string_is_ascii(vector.values)).as_py() is not False:
-            return of_arrow_text(kind, (pc.ascii_upper if upper else pc.ascii_lower)(vector.values))
+            return of_arrow(kind, (pc.ascii_upper if upper else pc.ascii_lower)(vector.values))
         return row_by_row(str.upper if upper else str.lower)(site, kind, vector)
 
-    return Function(1, 1, lambda site, args: eager(site, t.STRING, strict(kernel), [as_text(site, args[0])]))
+    return FunctionRule(1, 1, lambda site, args: eager(site, t.STRING, strict(kernel), [as_text(site, args[0])]))
 
 
-def _holds(fast: Any, slow: Compute) -> Function:
-    """startswith, endswith, contains: Arrow when the part is a constant."""
+def _holds(fast: Any, slow: Compute) -> FunctionRule:
+    """startswith, endswith, contains. Arrow computes them if the text to look for is a constant."""
 
-    def kernel(site: Site, kind: pa.DataType, text: Vector, part: Vector) -> Vector:
-        if len(part) == 1 and len(text) > 1:
-            return _boolean(fast(text.values, part.values[0].as_py()), text.valid)
-        return row_by_row(slow)(site, kind, text, part)
+    def kernel(site: Site, kind: pa.DataType, text: Vector, substring: Vector) -> Vector:
+        if len(substring) == 1 and len(text) > 1:
+            return _boolean(fast(text.values, substring.values[0].as_py()), text.valid)
+        return row_by_row(slow)(site, kind, text, substring)
 
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
         return eager(site, t.BOOL, strict(kernel), [as_text(site, arg) for arg in args])
 
-    return Function(2, 2, plan)
+    return FunctionRule(2, 2, plan)
 
 
 # --- concatenation ----------------------------------------------------------------------------------------------------
 
 
 def concat_text(site: Site, args: Sequence[Typed]) -> Typed:
-    """|| and concat on text: NULL if any part is."""
+    """|| and concat on text: NULL if any argument is."""
     texts = [as_text(site, arg) for arg in args]
 
     def kernel(site: Site, kind: pa.DataType, *vectors: Vector) -> Vector:
         length = broadcast_length(vectors)
         longest = sum(pc.max(pc.binary_length(vector.values)).as_py() or 0 for vector in vectors)
         if length == 1 or longest > MAX_TEXT:
-            return row_by_row(lambda *parts: join_checked(site, "", parts))(site, kind, *vectors)
+            return row_by_row(lambda *pieces: join_checked(site, "", pieces))(site, kind, *vectors)
         joined = pc.binary_join_element_wise(*[_scalar_or_array(v) for v in vectors], pa.scalar(""))
-        return of_arrow_text(kind, joined)
+        return of_arrow(kind, joined)
 
     return eager(site, t.STRING, strict(kernel), texts)
 
 
 def _concat_ws(site: Site, args: Sequence[Typed]) -> Typed:
-    """Joins the values that aren't NULL, also those in arrays of strings. NULL only if the separator is."""
+    """Joins the values that aren't NULL, also those inside arrays. The result is NULL only if the separator is."""
     cast = [arg if t.is_list(arg.type) and arg.type.value_type == t.STRING else as_text(site, arg) for arg in args]
 
     def kernel(site: Site, kind: pa.DataType, *vectors: Vector) -> Vector:
@@ -150,24 +150,24 @@ def _concat_ws(site: Site, args: Sequence[Typed]) -> Typed:
 def _joined(site: Site, row: tuple[Any, ...]) -> str | None:
     if row[0] is None:
         return None
-    parts: list[str] = []
-    for part in row[1:]:
-        parts.extend([part] if isinstance(part, str) else [item for item in part or () if item is not None])
-    return join_checked(site, row[0], parts)
+    pieces: list[str] = []
+    for value in row[1:]:
+        pieces.extend([value] if isinstance(value, str) else [item for item in value or () if item is not None])
+    return join_checked(site, row[0], pieces)
 
 
-# --- parts of text ----------------------------------------------------------------------------------------------------
+# --- substrings, padding, trimming ------------------------------------------------------------------------------------
 
 
 def _substring(text: str, position: int, length: int = 2**31 - 1) -> str:
-    """1 is the first character, and so is 0; negative positions count from the end."""
+    """Position 1 or 0 is the first character. Negative positions count from the end."""
     start = position - 1 if position > 0 else len(text) + position if position < 0 else 0
     end = start + length
     return text[max(start, 0) : max(end, 0)]
 
 
-def _locate(part: str, text: str, start: int = 1) -> int:
-    return 0 if start < 1 else text.find(part, start - 1) + 1
+def _locate(substring: str, text: str, start: int = 1) -> int:
+    return 0 if start < 1 else text.find(substring, start - 1) + 1
 
 
 def _padded(left: bool) -> Compute:
@@ -182,12 +182,12 @@ def _padded(left: bool) -> Compute:
     return compute
 
 
-def _stripped(strip: Callable[[str, str], str]) -> Function:
+def _stripped(strip: Callable[[str, str], str]) -> FunctionRule:
     return _function("tt", t.STRING, lambda text, chars=" ": strip(text, chars), least=1)
 
 
-def _plan_trim(strip: Callable[[str, str], str]) -> Function:
-    """trim(text); ltrim(characters, text) has its arguments the other way round."""
+def _plan_trim(strip: Callable[[str, str], str]) -> FunctionRule:
+    """trim(text), or ltrim(characters, text) with the characters first."""
 
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
         texts = [as_text(site, arg) for arg in args]
@@ -196,7 +196,7 @@ def _plan_trim(strip: Callable[[str, str], str]) -> Function:
         )
         return eager(site, t.STRING, row_by_row(compute), texts)
 
-    return Function(1, 2, plan)
+    return FunctionRule(1, 2, plan)
 
 
 def _to_text(site: Site, args: Sequence[Typed]) -> Typed:
@@ -217,14 +217,14 @@ def _replaced(site: Site, text: str, old: str, new: str = "") -> str:
     return text.replace(old, new)
 
 
-def join_checked(site: Site, separator: str, parts: Sequence[str]) -> str:
-    """The parts with the separator between them."""
-    check_size(site, sum(map(len, parts)) + len(separator) * len(parts))
-    return separator.join(parts)
+def join_checked(site: Site, separator: str, pieces: Sequence[str]) -> str:
+    """The pieces with the separator between them; an error if the text would be too long."""
+    check_size(site, sum(map(len, pieces)) + len(separator) * len(pieces))
+    return separator.join(pieces)
 
 
 def _titled(word: str) -> str:
-    """The first letter in title case: one letter may become several, and a last sigma looks at those before it."""
+    """The word with its first letter in title case. One letter may become several; sigma depends on its position."""
     first = word[0]
     return first.title() + word.lower()[len(first.lower()) :]
 
@@ -233,17 +233,16 @@ def _ascii(text: str) -> int:
     return ord(text[0]) if text else 0
 
 
-_find = _function("tt", t.INT32, lambda text, part: text.find(part) + 1)
-TEXT: dict[str, Function] = {
+TEXT: dict[str, FunctionRule] = {
     "upper": _cased(True),
     "ucase": _cased(True),
     "lower": _cased(False),
     "lcase": _cased(False),
-    "length": Function(1, 1, _length),
-    "len": Function(1, 1, _length),
-    "char_length": Function(1, 1, _length),
-    "character_length": Function(1, 1, _length),
-    "concat_ws": Function(1, None, _concat_ws),
+    "length": FunctionRule(1, 1, _length),
+    "len": FunctionRule(1, 1, _length),
+    "char_length": FunctionRule(1, 1, _length),
+    "character_length": FunctionRule(1, 1, _length),
+    "concat_ws": FunctionRule(1, None, _concat_ws),
     "substring": _function("tnn", t.STRING, _substring, least=2),
     "substr": _function("tnn", t.STRING, _substring, least=2),
     "left": _function("tn", t.STRING, lambda text, count: text[: max(count, 0)]),
@@ -260,16 +259,16 @@ TEXT: dict[str, Function] = {
         t.STRING,
         lambda x, a, b: x.translate({ord(c): b[a.index(c)] if a.index(c) < len(b) else None for c in a}),
     ),
-    "instr": _find,
+    "instr": _function("tt", t.INT32, lambda text, substring: text.find(substring) + 1),
     "locate": _function("ttn", t.INT32, _locate, least=2),
     "position": _function("ttn", t.INT32, _locate, least=2),
     "charindex": _function("ttn", t.INT32, _locate, least=2),
     "startswith": _holds(pc.starts_with, str.startswith),
     "endswith": _holds(pc.ends_with, str.endswith),
-    "contains": _holds(pc.match_substring, lambda text, part: part in text),
+    "contains": _holds(pc.match_substring, lambda text, substring: substring in text),
     "repeat": _function("tn", t.STRING, _repeated, with_site=True),
     "initcap": _function("t", t.STRING, lambda text: re.sub(r"[^ ]+", lambda word: _titled(word[0]), text)),
     "ascii": _function("t", t.INT32, _ascii),
     "space": _function("n", t.STRING, lambda site, count: _repeated(site, " ", count), with_site=True),
-    "string": Function(1, 1, _to_text),
+    "string": FunctionRule(1, 1, _to_text),
 }

@@ -1,4 +1,4 @@
-"""Fields of dates and timestamps, truncation, and the functions that count days or seconds."""
+"""Functions on dates and timestamps: fields, truncation, counting days or seconds."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ostinato.errors import QueryError
 from ostinato.expressions import types as t
 from ostinato.expressions.functions.arithmetic_time import plus_months
 from ostinato.expressions.functions.casts import implicit
-from ostinato.expressions.functions.functions_math import whole
-from ostinato.expressions.nodes import Function, Kernel, Site, Typed, checked, eager, strict
+from ostinato.expressions.functions.functions_math import as_int
+from ostinato.expressions.nodes import FunctionRule, Kernel, Site, Typed, checked, eager, strict
 from ostinato.expressions.values import zones
 from ostinato.expressions.values.vectors import Vector, both_valid, nulls_of
 
@@ -27,7 +27,7 @@ def as_date(site: Site, node: Typed) -> Typed:
 
 
 def as_moment(site: Site, node: Typed) -> Typed:
-    """A timestamp of either sort; dates and text become TIMESTAMP."""
+    """The argument as TIMESTAMP or TIMESTAMP_NTZ. Dates and text become TIMESTAMP."""
     if node.type == t.NTZ:
         return node
     if not (t.is_datetime(node.type) or node.type in (t.STRING, t.NULL)):
@@ -36,7 +36,7 @@ def as_moment(site: Site, node: Typed) -> Typed:
 
 
 def local_clock(site: Site, vector: Vector) -> Any:
-    """Microseconds as the session's clock shows them."""
+    """Microseconds in the session's local time."""
     return zones.to_local(vector.values, site.settings.timezone) if t.is_timestamp(vector.type) else vector.values
 
 
@@ -58,7 +58,7 @@ def _day_of_month(days: Any) -> Any:
 
 
 def _week(days: Any) -> Any:
-    """ISO week: that of the week's Thursday."""
+    """ISO week number, that of the week's Thursday."""
     thursday = days - (days + 3) % 7 + 3
     return (_day_of_year(thursday) - 1) // 7 + 1
 
@@ -95,22 +95,22 @@ _UNIT_FIELDS = {
 }  # fmt: skip
 
 
-def _day_field(name: str) -> Function:
+def _day_field(name: str) -> FunctionRule:
     compute = DAY_FIELDS[name]
 
     def kernel(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
         return Vector(kind, compute(vector.values.astype(np.int64)).astype(np.int32), vector.valid)
 
-    return Function(1, 1, lambda site, args: eager(site, t.INT32, strict(kernel), [as_date(site, args[0])]))
+    return FunctionRule(1, 1, lambda site, args: eager(site, t.INT32, strict(kernel), [as_date(site, args[0])]))
 
 
-def _clock_field(name: str) -> Function:
+def _clock_field(name: str) -> FunctionRule:
     compute = CLOCK_FIELDS[name]
 
     def kernel(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
         return Vector(kind, compute(local_clock(site, vector)).astype(np.int32), vector.valid)
 
-    return Function(1, 1, lambda site, args: eager(site, t.INT32, strict(kernel), [as_moment(site, args[0])]))
+    return FunctionRule(1, 1, lambda site, args: eager(site, t.INT32, strict(kernel), [as_moment(site, args[0])]))
 
 
 def _exact_second(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
@@ -118,7 +118,7 @@ def _exact_second(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
 
 
 def _interval_field(site: Site, field: str, node: Typed) -> Typed:
-    """EXTRACT from a day-time interval: its days, and hours, minutes, seconds below a day; signs as the whole."""
+    """EXTRACT from a day-time interval: its days, or the hours, minutes, seconds below a day, with its sign."""
     sizes = {"day": (zones.DAY_US, None), "hour": (3600 * SECOND_US, 24), "minute": (60 * SECOND_US, 60)}
 
     def kernel(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
@@ -170,11 +170,11 @@ def _days_kernel(compute: Callable[[Any, Any], Any], dtype: Any = np.int32) -> K
     return strict(kernel)
 
 
-def _moved_by(compute: Callable[[Any, Any], Any]) -> Function:
+def _moved_by(compute: Callable[[Any, Any], Any]) -> FunctionRule:
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
-        return eager(site, t.DATE, _days_kernel(compute), (as_date(site, args[0]), whole(site, args[1])))
+        return eager(site, t.DATE, _days_kernel(compute), (as_date(site, args[0]), as_int(site, args[1])))
 
-    return Function(2, 2, plan)
+    return FunctionRule(2, 2, plan)
 
 
 def _datediff(site: Site, args: Sequence[Typed]) -> Typed:
@@ -190,13 +190,11 @@ def _last_day(site: Site, args: Sequence[Typed]) -> Typed:
 
 
 def _floor_days(unit: str, days: Any) -> Any:
-    """Days since 1970 cut to the start of a week or of something longer."""
+    """Days since 1970, moved back to the start of the week, month, quarter or year."""
     if unit == "week":
         return days - (days + 3) % 7
     months = _months(days)
     months = months - months % {"year": 12, "quarter": 3, "month": 1}[unit]
-    if unit == "year":
-        months = (_months(days) // 12) * 12
     return months.astype("M8[M]").astype("M8[D]").astype(np.int64)
 
 
@@ -217,12 +215,13 @@ def _date_trunc(site: Site, args: Sequence[Typed]) -> Typed:
     def kernel(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
         local = local_clock(site, vector)
         if unit in _CLOCK_TRUNCATIONS and _CLOCK_TRUNCATIONS[unit] < zones.DAY_US:
-            return Vector(kind, vector.values - local % _CLOCK_TRUNCATIONS[unit], vector.valid)  # stays in an overlap
+            # Subtracting keeps the offset, also in the hour that summer time repeats.
+            return Vector(kind, vector.values - local % _CLOCK_TRUNCATIONS[unit], vector.valid)
         if unit in _CLOCK_TRUNCATIONS:
-            cut = local - local % zones.DAY_US
+            start = local - local % zones.DAY_US
         else:
-            cut = _floor_days(_TRUNCATIONS[unit], local // zones.DAY_US) * zones.DAY_US
-        return Vector(kind, zones.to_utc(cut, site.settings.timezone), vector.valid)
+            start = _floor_days(_TRUNCATIONS[unit], local // zones.DAY_US) * zones.DAY_US
+        return Vector(kind, zones.to_utc(start, site.settings.timezone), vector.valid)
 
     if unit not in _TRUNCATIONS and unit not in _CLOCK_TRUNCATIONS:
         return Typed(moment.type, lambda frame: nulls_of(moment.type), span=site.span)
@@ -241,7 +240,7 @@ def _trunc(site: Site, args: Sequence[Typed]) -> Typed:
     return eager(site, t.DATE, strict(kernel), [as_date(site, args[0])])
 
 
-def _unix(unit_us: int, towards_zero: bool = False) -> Function:
+def _unix(unit_us: int, towards_zero: bool = False) -> FunctionRule:
     def kernel(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
         count = vector.values // unit_us
         if towards_zero:
@@ -252,10 +251,10 @@ def _unix(unit_us: int, towards_zero: bool = False) -> Function:
         moment = implicit(as_moment(site, args[0]), site.settings.timestamp, site.settings)
         return eager(site, t.INT64, strict(kernel), (moment,))
 
-    return Function(1, 1, plan)
+    return FunctionRule(1, 1, plan)
 
 
-def _of_unix(unit_us: int) -> Function:
+def _of_unix(unit_us: int) -> FunctionRule:
     def kernel(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
         wide = vector.values.astype(object) * unit_us
         if any(not -(2**63) <= int(number) < 2**63 for number in wide):
@@ -268,11 +267,11 @@ def _of_unix(unit_us: int) -> Function:
         number = implicit(args[0], t.INT64, site.settings)
         return eager(site, site.settings.timestamp, strict(kernel), (number,))
 
-    return Function(1, 1, plan)
+    return FunctionRule(1, 1, plan)
 
 
-def _casting(target: Callable[[Site], pa.DataType]) -> Function:
-    """to_date(x) and to_timestamp(x) without a format are casts."""
+def _casting(target: Callable[[Site], pa.DataType]) -> FunctionRule:
+    """to_date(x) and to_timestamp(x) without a format: a cast."""
 
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
         node = args[0]
@@ -280,7 +279,7 @@ def _casting(target: Callable[[Site], pa.DataType]) -> Function:
             raise site.mismatch(f"{site.name} doesn't take {t.spark_name(node.type)}")
         return implicit(node, target(site), site.settings, site.span)
 
-    return Function(1, 1, plan)
+    return FunctionRule(1, 1, plan)
 
 
 def _make_date(site: Site, args: Sequence[Typed]) -> Typed:
@@ -293,26 +292,26 @@ def _make_date(site: Site, args: Sequence[Typed]) -> Typed:
         valid = checked(site, np.asarray(bad), valid, "DATETIME_FIELD_OUT_OF_BOUNDS", "there is no such date")
         return Vector(kind, (start + day.values - 1).astype(np.int32), valid)
 
-    return eager(site, t.DATE, strict(kernel), [whole(site, arg) for arg in args])
+    return eager(site, t.DATE, strict(kernel), [as_int(site, arg) for arg in args])
 
 
-TIME: dict[str, Function] = {
+TIME: dict[str, FunctionRule] = {
     **{name: _day_field(name) for name in ("year", "quarter", "month", "day", "dayofweek", "weekday", "dayofyear")},
     "weekofyear": _day_field("weekofyear"),
     "dayofmonth": _day_field("day"),
     **{name: _clock_field(name) for name in CLOCK_FIELDS},
-    "extract": Function(2, 2, _date_part),
-    "date_part": Function(2, 2, _date_part),
-    "datepart": Function(2, 2, _date_part),
+    "extract": FunctionRule(2, 2, _date_part),
+    "date_part": FunctionRule(2, 2, _date_part),
+    "datepart": FunctionRule(2, 2, _date_part),
     "date_add": _moved_by(np.add),
     "dateadd": _moved_by(np.add),
     "date_sub": _moved_by(np.subtract),
     "add_months": _moved_by(lambda days, months: plus_months(days.astype(np.int64), months.astype(np.int64))),
-    "datediff": Function(2, 2, _datediff),
-    "date_diff": Function(2, 2, _datediff),
-    "last_day": Function(1, 1, _last_day),
-    "date_trunc": Function(2, 2, _date_trunc),
-    "trunc": Function(2, 2, _trunc),
+    "datediff": FunctionRule(2, 2, _datediff),
+    "date_diff": FunctionRule(2, 2, _datediff),
+    "last_day": FunctionRule(1, 1, _last_day),
+    "date_trunc": FunctionRule(2, 2, _date_trunc),
+    "trunc": FunctionRule(2, 2, _trunc),
     "unix_timestamp": _unix(SECOND_US, towards_zero=True),
     "to_unix_timestamp": _unix(SECOND_US, towards_zero=True),
     "unix_seconds": _unix(SECOND_US),
@@ -324,5 +323,5 @@ TIME: dict[str, Function] = {
     "to_date": _casting(lambda site: t.DATE),
     "to_timestamp": _casting(lambda site: site.settings.timestamp),
     "to_timestamp_ntz": _casting(lambda site: t.NTZ),
-    "make_date": Function(3, 3, _make_date),
+    "make_date": FunctionRule(3, 3, _make_date),
 }

@@ -1,4 +1,4 @@
-"""AND OR NOT, IS ..., CASE IF COALESCE NULLIF: three-valued, and lazy: a branch meets only the rows that take it."""
+"""AND OR NOT, IS ..., CASE IF COALESCE NULLIF: three-valued and lazy. A branch runs only on the rows that choose it."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from ostinato.errors import MatchError
 from ostinato.expressions import types as t
 from ostinato.expressions.functions.casts import implicit
 from ostinato.expressions.functions.comparisons import COMPARISONS, compare_values, type_list
-from ostinato.expressions.nodes import Frame, Function, Site, Typed, constant, eager
-from ostinato.expressions.values.vectors import Bools, Vector, nulls_of, of_arrow_text
+from ostinato.expressions.nodes import Frame, FunctionRule, Site, Typed, constant, eager
+from ostinato.expressions.values.vectors import Bools, Vector, nulls_of, of_arrow
 
 Rows = npt.NDArray[np.intp]
 
 
 def condition(node: Typed, site: Site) -> Typed:
-    """The node as a boolean, or the error that it isn't one."""
+    """The node as a boolean; an error if it isn't one."""
     if node.type not in (t.BOOL, t.NULL, t.STRING) or (node.type == t.STRING and not site.settings.ansi):
         raise site.mismatch(f"{site.name.upper()} needs a condition, not {t.spark_name(node.type)}")
     return implicit(node, t.BOOL, site.settings)
 
 
 def true_rows(vector: Vector) -> Bools:
-    """Where the condition is TRUE; NULL counts as false."""
+    """Where the condition is TRUE; NULL counts as FALSE."""
     return np.asarray(vector.values if vector.valid is None else vector.values & vector.valid)
 
 
@@ -35,14 +35,14 @@ def true_rows(vector: Vector) -> Bools:
 
 
 def _join(left: Vector, right: Vector, deciding: bool) -> Vector:
-    """AND (deciding False) or OR (deciding True) of two."""
+    """AND of two vectors if `deciding` is False, OR if it is True: the value that decides the result alone."""
     values = left.values | right.values if deciding else left.values & right.values
     if left.valid is None and right.valid is None:
         return Vector(t.BOOL, values)
     one, two = left.expanded(len(values)), right.expanded(len(values))
     decided = _decided(one, deciding) | _decided(two, deciding)
-    known = (True if one.valid is None else one.valid) & (True if two.valid is None else two.valid)
-    return Vector(t.BOOL, np.where(decided, deciding, not deciding), np.asarray(decided | known))
+    not_null = (True if one.valid is None else one.valid) & (True if two.valid is None else two.valid)
+    return Vector(t.BOOL, np.where(decided, deciding, not deciding), np.asarray(decided | not_null))
 
 
 def _decided(vector: Vector, deciding: bool) -> Bools:
@@ -50,27 +50,27 @@ def _decided(vector: Vector, deciding: bool) -> Bools:
     return np.asarray(hit if vector.valid is None else hit & vector.valid)
 
 
-def _junction(deciding: bool) -> Function:
+def _junction(deciding: bool) -> FunctionRule:
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
-        parts = [condition(arg, Site(site.name, site.settings, arg.span or site.span)) for arg in args]
+        terms = [condition(arg, Site(site.name, site.settings, arg.span or site.span)) for arg in args]
 
         def run(frame: Frame) -> Vector:
-            result = parts[0].run(frame)
-            for part in parts[1:]:
+            result = terms[0].run(frame)
+            for term in terms[1:]:
                 if result.valid is None and bool((result.values == deciding).all()):
                     return result
-                result = _join(result, _where_open(part, frame, result, deciding), deciding)
+                result = _join(result, _where_open(term, frame, result, deciding), deciding)
             return result
 
         return Typed(t.BOOL, run, span=site.span)
 
-    return Function(2, None, plan)
+    return FunctionRule(2, None, plan)
 
 
-def _where_open(part: Typed, frame: Frame, left: Vector, deciding: bool) -> Vector:
-    """The right side; if it fails, only on the rows that the left side leaves open, as Spark evaluates it."""
+def _where_open(term: Typed, frame: Frame, left: Vector, deciding: bool) -> Vector:
+    """The right side. If it fails over all rows, it runs over the rows that the left side leaves open, as in Spark."""
     try:
-        return part.run(frame)
+        return term.run(frame)
     except MatchError:
         open_rows = np.flatnonzero(~_decided(left.expanded(frame.length), deciding))
         if len(open_rows) == frame.length:
@@ -78,7 +78,7 @@ def _where_open(part: Typed, frame: Frame, left: Vector, deciding: bool) -> Vect
         values = np.full(frame.length, deciding)
         valid = np.ones(frame.length, bool)
         if len(open_rows):
-            computed = part.run(frame.select(open_rows)).expanded(len(open_rows))
+            computed = term.run(frame.select(open_rows)).expanded(len(open_rows))
             values[open_rows] = computed.values
             valid[open_rows] = True if computed.valid is None else computed.valid
         return Vector(t.BOOL, values, valid)
@@ -112,11 +112,11 @@ def _is_nan(site: Site, args: Sequence[Typed]) -> Typed:
     return eager(site, t.BOOL, kernel, (node,))
 
 
-def _is_truth(truth: bool) -> Function:
+def _is_truth(truth: bool) -> FunctionRule:
     def kernel(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
         return Vector(t.BOOL, _decided(vector, truth))
 
-    return Function(1, 1, lambda site, args: eager(site, t.BOOL, kernel, (condition(args[0], site),)))
+    return FunctionRule(1, 1, lambda site, args: eager(site, t.BOOL, kernel, (condition(args[0], site),)))
 
 
 def _is_unknown(site: Site, args: Sequence[Typed]) -> Typed:
@@ -127,7 +127,7 @@ def _is_unknown(site: Site, args: Sequence[Typed]) -> Typed:
 
 
 def assemble(kind: pa.DataType, length: int, pieces: Sequence[tuple[Rows, Vector]]) -> Vector:
-    """One vector from the results of several sets of rows; rows in none of them are NULL."""
+    """One vector from pieces, each for some of the rows. Rows in no piece are NULL."""
     dtype = t.storage_dtype(kind)
     if dtype is None:
         return _assemble_arrow(kind, length, pieces)
@@ -146,24 +146,24 @@ def _assemble_arrow(kind: pa.DataType, length: int, pieces: Sequence[tuple[Rows,
         arrays.append(vector.values)
         order[rows] = start if len(vector) == 1 else np.arange(start, start + len(rows))
         start += len(vector)
-    return of_arrow_text(kind, pa.concat_arrays(arrays).take(pa.array(order)))
+    return of_arrow(kind, pa.concat_arrays(arrays).take(pa.array(order)))
 
 
 def choose(frame: Frame, kind: pa.DataType, branches: Sequence[tuple[Typed, Typed]], default: Typed | None) -> Vector:
-    """CASE: each condition runs on the rows still open, each value on the rows that chose it."""
+    """CASE: each condition runs on the rows that no earlier condition took, each value on the rows that chose it."""
     pieces: list[tuple[Rows, Vector]] = []
     open_rows = np.arange(frame.length)
     for when, then in branches:
         if not len(open_rows):
             break
-        here = frame if len(open_rows) == frame.length else frame.select(open_rows)
-        taken = np.broadcast_to(true_rows(when.run(here)), len(open_rows))
-        if taken.all() and not pieces:
-            return then.run(here)
-        if taken.any():
-            rows = open_rows[taken]
+        open_frame = frame if len(open_rows) == frame.length else frame.select(open_rows)
+        is_true = np.broadcast_to(true_rows(when.run(open_frame)), len(open_rows))
+        if is_true.all() and not pieces:
+            return then.run(open_frame)
+        if is_true.any():
+            rows = open_rows[is_true]
             pieces.append((rows, then.run(frame.select(rows))))
-            open_rows = open_rows[~taken]
+            open_rows = open_rows[~is_true]
     if default is not None and len(open_rows):
         if not pieces:
             return default.run(frame)
@@ -172,7 +172,7 @@ def choose(frame: Frame, kind: pa.DataType, branches: Sequence[tuple[Typed, Type
 
 
 def plan_case(site: Site, branches: Sequence[tuple[Typed, Typed]], default: Typed | None) -> Typed:
-    """CASE WHEN ... with conditions that are already booleans."""
+    """CASE WHEN ...; the conditions have to be booleans."""
     outcomes = [then for _, then in branches] + ([] if default is None else [default])
     kind = common(site, outcomes)
     for when, _ in branches:
@@ -184,7 +184,7 @@ def plan_case(site: Site, branches: Sequence[tuple[Typed, Typed]], default: Type
 
 
 def common(site: Site, args: Sequence[Typed], *, strings: bool = True) -> pa.DataType:
-    """The type of all the arguments together, or the error that there is none."""
+    """The common type of all arguments; an error if there is none."""
     kind = t.common_of_all([arg.type for arg in args], site.settings, strings=strings)
     if kind is None:
         raise site.mismatch(f"the values of {site.name.upper()} have no common type: {type_list(args)}")
@@ -198,19 +198,19 @@ def _if(site: Site, args: Sequence[Typed]) -> Typed:
 
 def _coalesce(site: Site, args: Sequence[Typed]) -> Typed:
     kind = common(site, args)
-    parts = [implicit(arg, kind, site.settings) for arg in args]
+    options = [implicit(arg, kind, site.settings) for arg in args]
 
     def run(frame: Frame) -> Vector:
-        first = parts[0].run(frame)
-        if first.valid is None or len(parts) == 1:
+        first = options[0].run(frame)
+        if first.valid is None or len(options) == 1:
             return first
         pieces, open_rows, vector = [], np.arange(frame.length), first.expanded(frame.length)
-        for position, part in enumerate(parts):
+        for position, option in enumerate(options):
             if position:
-                vector = part.run(frame.select(open_rows)).expanded(len(open_rows))
-            known = ~vector.nulls()
-            pieces.append((open_rows[known], vector.take(np.flatnonzero(known)) if len(vector) != 1 else vector))
-            open_rows = open_rows[~known]
+                vector = option.run(frame.select(open_rows)).expanded(len(open_rows))
+            not_null = ~vector.nulls()
+            pieces.append((open_rows[not_null], vector.take(np.flatnonzero(not_null))))
+            open_rows = open_rows[~not_null]
             if not len(open_rows):
                 break
         return assemble(kind, frame.length, [piece for piece in pieces if len(piece[0])])
@@ -226,8 +226,8 @@ def _nullif(site: Site, args: Sequence[Typed]) -> Typed:
 
 
 def _nvl2(site: Site, args: Sequence[Typed]) -> Typed:
-    known = eager(site, t.BOOL, _is_not_null, (args[0],))
-    return plan_case(site, [(known, args[1])], args[2])
+    not_null = eager(site, t.BOOL, _is_not_null, (args[0],))
+    return plan_case(site, [(not_null, args[1])], args[2])
 
 
 def _nanvl(site: Site, args: Sequence[Typed]) -> Typed:
@@ -237,8 +237,8 @@ def _nanvl(site: Site, args: Sequence[Typed]) -> Typed:
     return Typed(kind, lambda frame: choose(frame, kind, [(nan, second)], first), span=site.span)
 
 
-def _extreme(op: str) -> Function:
-    """GREATEST and LEAST: NULLs are skipped."""
+def _extreme(op: str) -> FunctionRule:
+    """GREATEST and LEAST, which skip NULLs."""
 
     def kernel(site: Site, kind: pa.DataType, *vectors: Vector) -> Vector:
         length = max((len(vector) for vector in vectors if len(vector) != 1), default=1)
@@ -260,36 +260,36 @@ def _extreme(op: str) -> Function:
             return args[0]
         return eager(site, kind, kernel, [implicit(arg, kind, site.settings) for arg in args])
 
-    return Function(2, None, plan)
+    return FunctionRule(2, None, plan)
 
 
 def _at(vector: Vector, rows: Rows) -> Vector:
     if len(vector) == 1 and len(rows) == 0 and not isinstance(vector.values, np.ndarray):
-        return of_arrow_text(vector.type, vector.values.slice(0, 0))
+        return of_arrow(vector.type, vector.values.slice(0, 0))
     return vector.take(rows)
 
 
-LOGIC: dict[str, Function] = {
+LOGIC: dict[str, FunctionRule] = {
     "and": _junction(deciding=False),
     "or": _junction(deciding=True),
-    "not": Function(1, 1, _not),
-    "is null": Function(1, 1, lambda site, args: eager(site, t.BOOL, _is_null, args)),
+    "not": FunctionRule(1, 1, _not),
+    "is null": FunctionRule(1, 1, lambda site, args: eager(site, t.BOOL, _is_null, args)),
     "is true": _is_truth(True),
     "is false": _is_truth(False),
-    "is unknown": Function(1, 1, _is_unknown),
+    "is unknown": FunctionRule(1, 1, _is_unknown),
 }
-CONDITIONALS: dict[str, Function] = {
-    "if": Function(3, 3, _if),
-    "coalesce": Function(1, None, _coalesce),
-    "nvl": Function(2, 2, _coalesce),
-    "ifnull": Function(2, 2, _coalesce),
-    "nvl2": Function(3, 3, _nvl2),
-    "nanvl": Function(2, 2, _nanvl),
-    "nullif": Function(2, 2, _nullif),
+CONDITIONALS: dict[str, FunctionRule] = {
+    "if": FunctionRule(3, 3, _if),
+    "coalesce": FunctionRule(1, None, _coalesce),
+    "nvl": FunctionRule(2, 2, _coalesce),
+    "ifnull": FunctionRule(2, 2, _coalesce),
+    "nvl2": FunctionRule(3, 3, _nvl2),
+    "nanvl": FunctionRule(2, 2, _nanvl),
+    "nullif": FunctionRule(2, 2, _nullif),
     "greatest": _extreme(">"),
     "least": _extreme("<"),
     "isnull": LOGIC["is null"],
-    "isnotnull": Function(1, 1, lambda site, args: eager(site, t.BOOL, _is_not_null, args)),
-    "isnan": Function(1, 1, _is_nan),
+    "isnotnull": FunctionRule(1, 1, lambda site, args: eager(site, t.BOOL, _is_not_null, args)),
+    "isnan": FunctionRule(1, 1, _is_nan),
     "equal_null": COMPARISONS["<=>"],
 }

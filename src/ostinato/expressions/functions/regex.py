@@ -1,8 +1,8 @@
-"""Java's regular expressions in time linear in the text: the pattern's text -> JavaRegex, which finds matches.
+"""Text of a Java pattern -> JavaRegex, which finds matches in time linear in the text.
 
-Python's `re` searches where it surely takes few steps. Elsewhere a search of our own runs. It tries what `re` tries, in
-the same order, but comes to each instruction at each character at most once, and once more behind each match. So all
-matches of a text together take steps in proportion to its length times the instructions of the pattern.
+Python's `re` searches if it surely takes few steps. Otherwise our own search runs. It tries the same choices as `re` in
+the same order, but each instruction at each character at most once, and once more behind each match. So all matches of
+a text together take at most about as many steps as the text's length times the pattern's instructions.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from ostinato.expressions.functions.regex_syntax import (
-    Anchor,
+    Alternatives,
+    Assertion,
     Char,
-    Choice,
+    Concatenation,
     Group,
     Regex,
     RegexError,
-    Repeat,
-    Sequence,
+    Repetition,
     parse_regex,
 )
 from ostinato.kernels.stopping import check_stopped, until_stopped
 
 FEW_STEPS = 10_000_000
-"""Up to so many steps, about 0.1 s, may be left to Python's `re`, which can't be stopped."""
+"""Most steps (about 0.1 s) that Python's `re`, which can't be stopped, may take."""
 MOST_STEPS = 100_000_000
-"""A search of our own keeps a byte for each of its steps, and refuses a text that needs more of them."""
-_STEPS_PER_LOOK = 4096
+"""Most steps of our own search, which keeps a byte for each of them. It refuses a text that needs more."""
+_STEPS_PER_CHECK = 4096
 
 Spans = list[tuple[int, int]]
-"""Begin and end of the match and of each group; (-1, -1) for a group that took no part."""
+"""Begin and end of the match and of each group; (-1, -1) for a group that didn't match."""
 
 
 @lru_cache(maxsize=512)
 def java_regex(pattern: str) -> JavaRegex:
-    """The pattern, ready to search; RegexError where it isn't read.
+    """The pattern, ready to search. Raises RegexError if it can't be read.
 
     >>> java_regex("(a+)+b").find("x" + "a" * 5000) is None
     True
@@ -51,25 +51,25 @@ class JavaRegex:
         self.groups = parsed.groups
         self.names = parsed.names
         self.cost = _cost(parsed.tree)
-        self.unsure = parsed.unsure
+        self.uncertain_groups = parsed.uncertain_groups
         self._tree = parsed.tree
         self._word_edges = parsed.word_edges
         self._python = re.compile(_spelled(parsed.tree), re.ASCII)
-        self._program: _Program | None = None
+        self._program: _RegexProgram | None = None
 
     def find(self, text: str) -> Spans | None:
         """The first match."""
         return next(self.matches(text), None)
 
     def matches(self, text: str) -> Iterator[Spans]:
-        """All matches, one behind the other, as Java's `Matcher.find` gives them; RegexError where the text is refused.
+        """All matches from left to right, as Java's `Matcher.find` gives them. RegexError if the text is refused.
 
-        A start is tried once, or twice if it ends one match and begins the next. So all of them take at most twice the
-        steps that one search of the text takes.
+        A start is tried once, or twice if one match ends and the next begins there. So all matches take at most twice
+        the steps of one search of the text.
         """
         if self._word_edges and not text.isascii():
             raise RegexError(
-                "\\b and \\B, whose meaning beside letters such as é depends on Java's version, need ASCII"
+                "\\b and \\B need ASCII text: their meaning beside letters such as é depends on Java's version"
             )
         find = self._search(text)
         start = 0
@@ -82,11 +82,11 @@ class JavaRegex:
             start = end + (begin == end)
 
     def _search(self, text: str) -> Callable[[int], Spans | None]:
-        """Finds the first match from a start on."""
+        """A function that finds the first match from a start on."""
         if self.cost.steps(len(text)) > FEW_STEPS:
             if self._program is None:
-                self._program = _Program(self._tree, self.groups)
-            return _Search(self._program, text).find
+                self._program = _RegexProgram(self._tree, self.groups)
+            return _RegexSearch(self._program, text).find
 
         def find(start: int) -> Spans | None:
             matched = self._python.search(text, start)
@@ -100,26 +100,26 @@ class JavaRegex:
 
 def _spelled(tree: Regex) -> str:
     match tree:
-        case Char(python) | Anchor(python):
+        case Char(python) | Assertion(python):
             return python
-        case Sequence(parts):
+        case Concatenation(items):
             return "".join(
-                _spelled(part) if not isinstance(part, Choice) else f"(?:{_spelled(part)})" for part in parts
+                _spelled(item) if not isinstance(item, Alternatives) else f"(?:{_spelled(item)})" for item in items
             )
-        case Choice(options):
+        case Alternatives(options):
             return "|".join(_spelled(option) for option in options)
         case Group(body):
             return f"({_spelled(body)})"
-        case Repeat(body, low, high, greedy):
+        case Repetition(body, low, high, greedy):
             count = f"{{{low},{'' if high is None else high}}}"
             return f"(?:{_spelled(body)}){count}{'' if greedy else '?'}"
 
 
 class _Cost(NamedTuple):
-    """How many steps a search that turns back may take: there are so many `ways` through alternatives, each of at most
-    `length` steps, and `loops` loops whose ends can be anywhere. `nested`: there is no such limit."""
+    """Bound on the steps of a search that backtracks: the number of `paths` through alternatives, each of at most
+    `length` steps, and the number of `loops`, which can end anywhere. Without a bound if loops are `nested`."""
 
-    ways: int = 1
+    paths: int = 1
     length: int = 1
     loops: int = 0
     nested: bool = False
@@ -127,31 +127,31 @@ class _Cost(NamedTuple):
     def steps(self, size: int) -> float:
         if self.nested:
             return float("inf")
-        return float(self.ways) * float(max(self.length, 1)) * float(size + 1) ** (self.loops + 1)
+        return float(self.paths) * float(max(self.length, 1)) * float(size + 1) ** (self.loops + 1)
 
 
 def _cost(tree: Regex) -> _Cost:
     match tree:
-        case Char() | Anchor():
+        case Char() | Assertion():
             return _Cost()
         case Group(body):
             return _cost(body)
-        case Choice(options):
+        case Alternatives(options):
             costs = [_cost(option) for option in options]
             length, loops = max(c.length for c in costs), max(c.loops for c in costs)
-            return _Cost(sum(c.ways for c in costs), length, loops, any(c.nested for c in costs))
-        case Sequence(parts):
-            costs = [_cost(part) for part in parts]
-            ways = 1
+            return _Cost(sum(c.paths for c in costs), length, loops, any(c.nested for c in costs))
+        case Concatenation(items):
+            costs = [_cost(item) for item in items]
+            paths = 1
             for cost in costs:
-                ways = min(ways * cost.ways, FEW_STEPS + 1)
+                paths = min(paths * cost.paths, FEW_STEPS + 1)
             length, loops = sum(c.length for c in costs), sum(c.loops for c in costs)
-            return _Cost(ways, length, loops, any(c.nested for c in costs))
-        case Repeat(body, low, high):
+            return _Cost(paths, length, loops, any(c.nested for c in costs))
+        case Repetition(body, low, high):
             inside = _cost(body)
             if high == 1:
-                return inside._replace(ways=inside.ways + 1)
-            nested = inside.nested or inside.ways > 1 or inside.loops > 0
+                return inside._replace(paths=inside.paths + 1)
+            nested = inside.nested or inside.paths > 1 or inside.loops > 0
             if high is None:
                 return _Cost(1, inside.length * (low + 1), 1, nested)
             return _Cost(high - low + 1, inside.length * high, 0, nested)
@@ -161,18 +161,18 @@ def _cost(tree: Regex) -> _Cost:
 
 
 class _Step(NamedTuple):
-    """An instruction: go on at `next` after a character (`char`), at a place (`anchor`), with a mark set (`mark`), or
-    try `next` first and then `other`. Without any of them it is the end of the pattern."""
+    """An instruction. It goes to `next` after a character (`char`), if an assertion holds (`assertion`), or after
+    setting a mark (`mark`); or it tries `next` first and then `other`. With none of these the pattern ends."""
 
     next: int = -1
     char: Callable[[str], bool] | None = None
-    anchor: re.Pattern[str] | None = None
+    assertion: re.Pattern[str] | None = None
     mark: int = -1
     other: int = -1
 
 
-class _Program:
-    """The pattern as instructions, laid out back to front: every method gets where to go on and returns the entry."""
+class _RegexProgram:
+    """The pattern as instructions, written from back to front. A method gets the next one, returns the first."""
 
     def __init__(self, tree: Regex, groups: int) -> None:
         self.marks = 2 * groups + 2
@@ -188,13 +188,13 @@ class _Program:
         match tree:
             case Char(python):
                 return self._add(_Step(then, char=_test(python)))
-            case Anchor(python):
-                return self._add(_Step(then, anchor=re.compile(python, re.ASCII)))
-            case Sequence(parts):
-                for part in reversed(parts):
-                    then = self._laid_out(part, then)
+            case Assertion(python):
+                return self._add(_Step(then, assertion=re.compile(python, re.ASCII)))
+            case Concatenation(items):
+                for item in reversed(items):
+                    then = self._laid_out(item, then)
                 return then
-            case Choice(options):
+            case Alternatives(options):
                 entry = self._laid_out(options[-1], then)
                 for option in reversed(options[:-1]):
                     entry = self._add(_Step(self._laid_out(option, then), other=entry))
@@ -202,10 +202,10 @@ class _Program:
             case Group(body, number):
                 end = self._add(_Step(then, mark=2 * number + 1))
                 return self._add(_Step(self._laid_out(body, end), mark=2 * number))
-            case Repeat():
+            case Repetition():
                 return self._repeat(tree, then)
 
-    def _repeat(self, loop: Repeat, then: int) -> int:
+    def _repeat(self, loop: Repetition, then: int) -> int:
         entry = then
         if loop.at_most is None:
             entry = self._add(_Step())
@@ -220,14 +220,14 @@ class _Program:
         return entry
 
 
-class _Search:
-    """The search of one text. `tried` says of each instruction at each character whether the search has been there.
+class _RegexSearch:
+    """The search of one text. `tried` marks each instruction at each character that the search has tried.
 
-    All ways from there have failed, and fail again whatever the begin of the match, unless they led to a match. The
-    next search begins at the end of that match, so `find` forgets what it knows of this one character.
+    A tried pair has failed and fails again for every start, unless it led to a match. The next search starts at the end
+    of that match, so `find` clears the marks of that one character.
     """
 
-    def __init__(self, program: _Program, text: str) -> None:
+    def __init__(self, program: _RegexProgram, text: str) -> None:
         self.program = program
         self.text = text
         self.width = len(program.steps)
@@ -253,21 +253,21 @@ class _Search:
         waiting = [(self.program.entry, begin)]
         while waiting:
             at, position = waiting.pop()
-            if at < 0:  # back from a way that failed: the mark as it was
+            if at < 0:  # a choice failed: restore the mark
                 marks[-1 - at] = position
                 continue
             while not tried[key := position * width + at]:
                 tried[key] = 1
                 count += 1
-                if count % _STEPS_PER_LOOK == 0:
+                if count % _STEPS_PER_CHECK == 0:
                     check_stopped()
                 step = steps[at]
                 if step.char is not None:
                     if position == size or not step.char(text[position]):
                         break
                     position += 1
-                elif step.anchor is not None:
-                    if step.anchor.match(text, position) is None:
+                elif step.assertion is not None:
+                    if step.assertion.match(text, position) is None:
                         break
                 elif step.mark >= 0:
                     waiting.append((-1 - step.mark, marks[step.mark]))

@@ -1,7 +1,7 @@
-"""Text of a Java pattern -> tree. Characters and anchors stay text, in Python's spelling; nothing is matched here.
+"""Text of a Java pattern -> tree. Characters and assertions become Python patterns; nothing is matched here.
 
-A construct that a search of linear time can't have (lookaround, back-references, possessive quantifiers), or whose
-meaning differs in Python (a repetition of a group that can match nothing), is refused by its name.
+The parser refuses constructs that a search in linear time can't do (lookaround, back-references, possessive
+quantifiers) or that mean something else in Python (a repetition of a group that can be empty). The error names them.
 """
 
 from __future__ import annotations
@@ -12,39 +12,39 @@ from typing import NoReturn
 
 MAX_NESTING = 100
 MAX_SIZE = 10_000
-"""How many instructions a pattern may have once its counted repetitions are written out."""
+"""Largest number of instructions of a pattern, with counted repetitions written out."""
 
 
 class RegexError(ValueError):
-    """The pattern is no pattern of Java's, or one that is refused."""
+    """The text isn't a Java pattern, or the pattern is refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Char:
-    """One character: `python` is a pattern for it."""
+    """One character, as a Python pattern."""
 
     python: str
 
 
 @dataclass(frozen=True, slots=True)
-class Anchor:
-    """A place between characters: `python` is a pattern for it that takes none."""
+class Assertion:
+    """A test of a position between characters, as a Python pattern that takes no character."""
 
     python: str
 
 
 @dataclass(frozen=True, slots=True)
-class Sequence:
-    parts: tuple[Regex, ...]
+class Concatenation:
+    items: tuple[Regex, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Alternatives:
     options: tuple[Regex, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat:
+class Repetition:
     body: Regex
     at_least: int
     at_most: int | None
@@ -59,7 +59,7 @@ class Group:
     number: int
 
 
-Regex = Char | Anchor | Sequence | Choice | Repeat | Group
+Regex = Char | Assertion | Concatenation | Alternatives | Repetition | Group
 
 _BREAK = r"[\r\u0085\u2028\u2029]"
 _LINE_END = rf"(?=(?:\r\n|{_BREAK}|(?<!\r)\n)?\Z)"
@@ -80,39 +80,39 @@ _REFUSED_ESCAPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedRegex:
     tree: Regex
     groups: int
     names: dict[str, int]
-    unsure: frozenset[int]
-    """Groups inside a repetition; one that is repeated itself isn't. Java may leave them with text of a failed way."""
+    uncertain_groups: frozenset[int]
+    """Groups inside a repetition, except a repeated group itself. Java may leave them with text of a failed attempt."""
     word_edges: bool
     """Whether \\b or \\B occurs."""
 
 
-def parse_regex(pattern: str) -> Parsed:
+def parse_regex(pattern: str) -> ParsedRegex:
     """The tree of a pattern. RegexError names syntax that isn't supported.
 
     >>> parse_regex("a+?").tree
-    Repeat(body=Char(python='a'), at_least=1, at_most=None, greedy=False)
+    Repetition(body=Char(python='a'), at_least=1, at_most=None, greedy=False)
     """
-    parser = _Parser(pattern)
+    parser = _RegexParser(pattern)
     tree = parser.choice()
     if parser.at < len(pattern):
         parser.fail("a ) closes nothing")
     if _size(tree) > MAX_SIZE:
         raise RegexError(f"the pattern is too large: more than {MAX_SIZE:,} steps with its repetitions written out")
-    return Parsed(tree, parser.groups, parser.names, frozenset(parser.unsure), parser.word_edges)
+    return ParsedRegex(tree, parser.groups, parser.names, frozenset(parser.uncertain_groups), parser.word_edges)
 
 
-class _Parser:
+class _RegexParser:
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
         self.at = 0
         self.depth = 0
         self.groups = 0
         self.names: dict[str, int] = {}
-        self.unsure: set[int] = set()
+        self.uncertain_groups: set[int] = set()
         self.word_edges = False
         self.flags = frozenset[str]()
 
@@ -145,22 +145,22 @@ class _Parser:
         while self.accept("|"):
             options.append(self._sequence())
         self.depth, self.flags = self.depth - 1, flags
-        return options[0] if len(options) == 1 else Choice(tuple(options))
+        return options[0] if len(options) == 1 else Alternatives(tuple(options))
 
     def _sequence(self) -> Regex:
-        parts: list[Regex] = []
+        items: list[Regex] = []
         while self.at < len(self.pattern) and not (self.sees("|") or self.sees(")")):
             if self.accept(r"\Q"):
                 end = self.pattern.find(r"\E", self.at)
                 quoted = self.pattern[self.at : end if end >= 0 else None]
                 self.at = len(self.pattern) if end < 0 else end + 2
-                parts += [self._char(re.escape(char)) for char in quoted]
+                items += [self._char(re.escape(char)) for char in quoted]
                 continue
             groups = self.groups
             atom = self._atom()
             if atom is not None:
-                parts.append(self._repeated(atom, groups + 1))
-        return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
+                items.append(self._repeated(atom, groups + 1))
+        return items[0] if len(items) == 1 else Concatenation(tuple(items))
 
     def _repeated(self, atom: Regex, first_group: int) -> Regex:
         """The atom with its quantifier. The groups in it are numbered from `first_group` on."""
@@ -177,8 +177,8 @@ class _Parser:
         if (high is None or high > 1) and _can_be_empty(atom):
             self.fail("a repetition of a group that can match nothing isn't supported")
         if plain != (0, 1):
-            self.unsure.update(range(first_group + isinstance(atom, Group), self.groups + 1))
-        return Repeat(atom, low, high, greedy=not self.accept("?"))
+            self.uncertain_groups.update(range(first_group + isinstance(atom, Group), self.groups + 1))
+        return Repetition(atom, low, high, greedy=not self.accept("?"))
 
     def _bounds(self) -> tuple[int, int | None]:
         matched = re.compile(r"\{(\d{1,6})(,(\d{1,6})?)?\}", re.ASCII).match(self.pattern, self.at)
@@ -200,7 +200,7 @@ class _Parser:
         if char == ".":
             return Char("(?s:.)" if "s" in self.flags else r"[^\n\r\u0085\u2028\u2029]")
         if char in "^$":
-            return Anchor(_MULTILINE[char] if "m" in self.flags else r"\A" if char == "^" else _LINE_END)
+            return Assertion(_MULTILINE[char] if "m" in self.flags else r"\A" if char == "^" else _LINE_END)
         if char in "*+?{":
             self.fail(f"a {char} has nothing to repeat")
         if char == "\\":
@@ -209,11 +209,10 @@ class _Parser:
 
     def _group(self) -> Regex | None:
         if not self.accept("?"):
-            self.groups += 1
-            return self._captured(self.groups)
-        for mark, what in sorted(_REFUSED_GROUPS.items(), key=lambda item: -len(item[0])):
+            return self._captured()
+        for mark, construct in sorted(_REFUSED_GROUPS.items(), key=lambda item: -len(item[0])):
             if self.sees(mark):
-                self.fail(f"{what} isn't supported")
+                self.fail(f"{construct} isn't supported")
         if self.accept("<"):
             return self._named_group()
         return self._flagged()
@@ -223,11 +222,12 @@ class _Parser:
         if matched is None or matched[1] in self.names:
             self.fail("a group's name is missing, or taken")
         self.at = matched.end()
-        self.groups += 1
-        self.names[matched[1]] = self.groups
-        return self._captured(self.groups)
+        self.names[matched[1]] = self.groups + 1
+        return self._captured()
 
-    def _captured(self, number: int) -> Regex:
+    def _captured(self) -> Regex:
+        self.groups += 1
+        number = self.groups  # before the groups inside count on
         return Group(self._closed(), number)
 
     def _closed(self) -> Regex:
@@ -240,7 +240,7 @@ class _Parser:
         """(?: ... ), (?i), (?i-s: ... )."""
         matched = re.compile(r"([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])").match(self.pattern, self.at)
         if matched is None:
-            self.fail("a group begins with (?, but not with a mark that is known")
+            self.fail("(? begins a group of an unknown kind")
         unknown = set(matched[1] + (matched[2] or "")) - set("ims")
         if unknown:
             self.fail(f"the flag {min(unknown)} isn't supported")
@@ -251,7 +251,7 @@ class _Parser:
             return None
         body = self._closed()
         self.flags = before
-        return Sequence((body,)) if isinstance(body, Group) else body  # (?:(a))+ doesn't repeat group 1 itself
+        return Concatenation((body,)) if isinstance(body, Group) else body  # (?:(a))+ doesn't repeat group 1 itself
 
     # --- characters ---
 
@@ -262,11 +262,11 @@ class _Parser:
         char = self.take()
         if char in _ANCHORS:
             self.word_edges |= char in "bB"
-            return Anchor(_ANCHORS[char])
+            return Assertion(_ANCHORS[char])
         return self._char(self._escaped(char))
 
     def _escaped(self, char: str) -> str:
-        """The meaning of an escape in Python's spelling, inside a class and outside."""
+        """An escape as a Python pattern, inside a class or outside."""
         if char in "dDwWsS":
             return f"\\{char}"
         if char in _REFUSED_ESCAPES:
@@ -285,7 +285,7 @@ class _Parser:
                 self.at = matched.end()
                 return re.escape(chr(int(matched[0], base)))
         if char.isascii() and char.isalpha():
-            self.fail(f"\\{char} isn't an escape that is known")
+            self.fail(f"\\{char} isn't a known escape")
         return re.escape(char)
 
     def _class(self) -> str:
@@ -317,25 +317,25 @@ def _can_be_empty(tree: Regex) -> bool:
     match tree:
         case Char():
             return False
-        case Anchor():
+        case Assertion():
             return True
-        case Sequence(parts):
-            return all(_can_be_empty(part) for part in parts)
-        case Choice(options):
+        case Concatenation(items):
+            return all(_can_be_empty(item) for item in items)
+        case Alternatives(options):
             return any(_can_be_empty(option) for option in options)
         case Group(body):
             return _can_be_empty(body)
-        case Repeat(body, low):
+        case Repetition(body, low):
             return low == 0 or _can_be_empty(body)
 
 
 def _size(tree: Regex) -> int:
     match tree:
-        case Char() | Anchor():
+        case Char() | Assertion():
             return 1
-        case Sequence(parts) | Choice(parts):
-            return sum(_size(part) + 1 for part in parts)
+        case Concatenation(items) | Alternatives(items):
+            return sum(_size(item) + 1 for item in items)
         case Group(body):
             return _size(body) + 2
-        case Repeat(body, low, high):
+        case Repetition(body, low, high):
             return (_size(body) + 1) * max(low + 1 if high is None else high, 1)

@@ -1,4 +1,4 @@
-"""Evaluates conditions over the run while the search consumes rows. One compiled interpreter serves all queries.
+"""ConditionArrays + the registers of a run -> TRUE, FALSE or an error. One compiled interpreter serves all queries.
 
 NaN follows Spark: equal to itself, greater than everything else.
 """
@@ -23,61 +23,61 @@ from ostinato.expressions.run_conditions.kernel_arithmetic import (
     subtract_whole,
     wrapped,
 )
-from ostinato.expressions.run_conditions.opcodes import DIVIDE_BY_ZERO, OVERFLOW, Op
+from ostinato.expressions.run_conditions.opcodes import DIVIDE_BY_ZERO, OVERFLOW, Opcode
 from ostinato.expressions.run_conditions.run_registers import count_distinct, is_valid, label_rank, target_row
 from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
 
-# Plain integers: numba compares them faster than it looks up an enumeration.
-_WHOLE = int(Op.WHOLE)
-_REAL = int(Op.REAL)
-_TEXT = int(Op.TEXT)
-_NULL = int(Op.NULL)
-_LOAD_WHOLE = int(Op.LOAD_WHOLE)
-_COMPARE_WHOLE = int(Op.COMPARE_WHOLE)
-_COMPARE_REAL = int(Op.COMPARE_REAL)
-_LOAD_REAL = int(Op.LOAD_REAL)
-_PRESENT = int(Op.PRESENT)
-_LABEL = int(Op.LABEL)
-_NUMBER = int(Op.NUMBER)
-_TOTAL_WHOLE = int(Op.TOTAL_WHOLE)
-_TOTAL_REAL = int(Op.TOTAL_REAL)
-_TO_REAL = int(Op.TO_REAL)
-_TO_FLOAT = int(Op.TO_FLOAT)
-_RESCALE = int(Op.RESCALE)
-_ADD = int(Op.ADD)
-_SUBTRACT = int(Op.SUBTRACT)
-_MULTIPLY = int(Op.MULTIPLY)
-_NEGATE = int(Op.NEGATE)
-_ABSOLUTE = int(Op.ABSOLUTE)
-_DIVIDE = int(Op.DIVIDE)
-_AVERAGE = int(Op.AVERAGE)
-_ADD_REAL = int(Op.ADD_REAL)
-_SUBTRACT_REAL = int(Op.SUBTRACT_REAL)
-_MULTIPLY_REAL = int(Op.MULTIPLY_REAL)
-_NEGATE_REAL = int(Op.NEGATE_REAL)
-_ABSOLUTE_REAL = int(Op.ABSOLUTE_REAL)
-_DIVIDE_REAL = int(Op.DIVIDE_REAL)
-_POWER = int(Op.POWER)
-_MATH = int(Op.MATH)
-_LESS = int(Op.LESS)
-_LESS_EQUAL = int(Op.LESS_EQUAL)
-_LESS_REAL = int(Op.LESS_REAL)
-_LESS_EQUAL_REAL = int(Op.LESS_EQUAL_REAL)
-_EQUAL_REAL = int(Op.EQUAL_REAL)
-_SAME = int(Op.SAME)
-_GREATEST = int(Op.GREATEST)
-_LEAST = int(Op.LEAST)
-_SAME_REAL = int(Op.SAME_REAL)
-_NOT = int(Op.NOT)
-_AND = int(Op.AND)
-_OR = int(Op.OR)
-_IS_NULL = int(Op.IS_NULL)
-_IS_TRUE = int(Op.IS_TRUE)
-_JUMP = int(Op.JUMP)
-_JUMP_UNLESS_TRUE = int(Op.JUMP_UNLESS_TRUE)
-_JUMP_IF_FALSE = int(Op.JUMP_IF_FALSE)
-_JUMP_IF_TRUE = int(Op.JUMP_IF_TRUE)
-_JUMP_UNLESS_NULL = int(Op.JUMP_UNLESS_NULL)
+# Plain integers: numba compares them faster than it looks up an enumeration. The groups of opcodes are in their order.
+_WHOLE = int(Opcode.WHOLE)
+_REAL = int(Opcode.REAL)
+_TEXT = int(Opcode.TEXT)
+_NULL = int(Opcode.NULL)
+_LOAD_WHOLE = int(Opcode.LOAD_WHOLE)
+_COMPARE_WHOLE = int(Opcode.COMPARE_WHOLE)
+_COMPARE_REAL = int(Opcode.COMPARE_REAL)
+_LOAD_REAL = int(Opcode.LOAD_REAL)
+_PRESENT = int(Opcode.PRESENT)
+_LABEL = int(Opcode.LABEL)
+_NUMBER = int(Opcode.NUMBER)
+_TOTAL_WHOLE = int(Opcode.TOTAL_WHOLE)
+_TOTAL_REAL = int(Opcode.TOTAL_REAL)
+_TO_REAL = int(Opcode.TO_REAL)
+_TO_FLOAT = int(Opcode.TO_FLOAT)
+_RESCALE = int(Opcode.RESCALE)
+_ADD = int(Opcode.ADD)
+_SUBTRACT = int(Opcode.SUBTRACT)
+_MULTIPLY = int(Opcode.MULTIPLY)
+_NEGATE = int(Opcode.NEGATE)
+_ABSOLUTE = int(Opcode.ABSOLUTE)
+_DIVIDE = int(Opcode.DIVIDE)
+_AVERAGE = int(Opcode.AVERAGE)
+_ADD_REAL = int(Opcode.ADD_REAL)
+_SUBTRACT_REAL = int(Opcode.SUBTRACT_REAL)
+_MULTIPLY_REAL = int(Opcode.MULTIPLY_REAL)
+_NEGATE_REAL = int(Opcode.NEGATE_REAL)
+_ABSOLUTE_REAL = int(Opcode.ABSOLUTE_REAL)
+_DIVIDE_REAL = int(Opcode.DIVIDE_REAL)
+_POWER = int(Opcode.POWER)
+_MATH = int(Opcode.MATH)
+_LESS = int(Opcode.LESS)
+_LESS_EQUAL = int(Opcode.LESS_EQUAL)
+_LESS_REAL = int(Opcode.LESS_REAL)
+_LESS_EQUAL_REAL = int(Opcode.LESS_EQUAL_REAL)
+_EQUAL_REAL = int(Opcode.EQUAL_REAL)
+_SAME = int(Opcode.SAME)
+_GREATEST = int(Opcode.GREATEST)
+_LEAST = int(Opcode.LEAST)
+_SAME_REAL = int(Opcode.SAME_REAL)
+_NOT = int(Opcode.NOT)
+_AND = int(Opcode.AND)
+_OR = int(Opcode.OR)
+_IS_NULL = int(Opcode.IS_NULL)
+_IS_TRUE = int(Opcode.IS_TRUE)
+_JUMP = int(Opcode.JUMP)
+_JUMP_UNLESS_TRUE = int(Opcode.JUMP_UNLESS_TRUE)
+_JUMP_IF_FALSE = int(Opcode.JUMP_IF_FALSE)
+_JUMP_IF_TRUE = int(Opcode.JUMP_IF_TRUE)
+_JUMP_UNLESS_NULL = int(Opcode.JUMP_UNLESS_NULL)
 
 NULL_VERDICT = 2
 """The result of a comparison with NULL; the others are 1 and 0."""
@@ -97,7 +97,7 @@ def compare_loads(at, row, depth, key_first, key_end, work, conditions):  # type
             return NULL_VERDICT
         return 1 if missing and missing_other else 0
     if code[at, 0] == _COMPARE_REAL:
-        x, y = conditions.real[conditions.place[column], one], conditions.real[conditions.place[other], two]
+        x, y = conditions.real[conditions.value_row[column], one], conditions.real[conditions.value_row[other], two]
         if comparison == _LESS:
             holds = real_less(x, y)
         elif comparison == _LESS_EQUAL:
@@ -105,7 +105,10 @@ def compare_loads(at, row, depth, key_first, key_end, work, conditions):  # type
         else:
             holds = real_equal(x, y)
     else:
-        left, right = conditions.whole[conditions.place[column], one], conditions.whole[conditions.place[other], two]
+        left, right = (
+            conditions.whole[conditions.value_row[column], one],
+            conditions.whole[conditions.value_row[other], two],
+        )
         if comparison == _LESS:
             holds = left < right
         elif comparison == _LESS_EQUAL:
@@ -117,14 +120,14 @@ def compare_loads(at, row, depth, key_first, key_end, work, conditions):  # type
 
 @called_kernel
 def run_code(at, end, label, row, depth, key_first, key_end, number, work, conditions):  # type: ignore[no-untyped-def]
-    """Runs any code and returns 1 for TRUE, 0 for FALSE or NULL, a negative number for an error."""
+    """Runs the code from `at` to `end`. Returns 1 for TRUE, 0 for FALSE or NULL, a negative number for an error."""
     real, whole, null = work.stack, work.stack_whole, work.stack_null
     code = conditions.code
     top = -1
     while at < end:
         op, a, b, c = code[at, 0], code[at, 1], code[at, 2], code[at, 3]
         at += 1
-        if op < 20:  # push
+        if op < _TO_REAL:  # push
             top += 1
             null[top] = False
             if op >= _COMPARE_WHOLE:
@@ -137,9 +140,9 @@ def run_code(at, end, label, row, depth, key_first, key_end, number, work, condi
                 if source < 0 or not is_valid(conditions, a, source):
                     null[top] = True
                 elif op == _LOAD_REAL:
-                    real[top] = conditions.real[conditions.place[a], source]
+                    real[top] = conditions.real[conditions.value_row[a], source]
                 else:
-                    whole[top] = conditions.whole[conditions.place[a], source]
+                    whole[top] = conditions.whole[conditions.value_row[a], source]
             elif op == _WHOLE:
                 whole[top] = a
             elif op == _REAL:
@@ -165,7 +168,7 @@ def run_code(at, end, label, row, depth, key_first, key_end, number, work, condi
                 null[top] = b >= 0 and work.whole[depth + 1, b] == 0
             else:  # DISTINCT
                 whole[top] = count_distinct(a, label, row, depth, work, conditions)
-        elif op >= 80:  # control
+        elif op >= _JUMP:  # control
             if op == _JUMP:
                 at = a
             elif op == _JUMP_UNLESS_TRUE:
@@ -183,8 +186,8 @@ def run_code(at, end, label, row, depth, key_first, key_end, number, work, condi
                     at = a
             else:
                 top -= 1
-        elif op >= 60:  # comparisons and logic
-            if op >= 73 or op == _NOT:
+        elif op >= _LESS:  # comparisons and logic
+            if op >= _IS_NULL or op == _NOT:
                 if op == _NOT:
                     whole[top] = 1 - whole[top]
                 elif op == _IS_NULL:
@@ -274,7 +277,7 @@ def run_code(at, end, label, row, depth, key_first, key_end, number, work, condi
             if null[left] or null[right]:
                 null[left] = True
                 continue
-            if op >= 40:
+            if op >= _ADD_REAL:
                 if op == _ADD_REAL:
                     real[left] = real[left] + real[right]
                 elif op == _SUBTRACT_REAL:
@@ -326,10 +329,10 @@ def check(state, label, row, depth, key_first, key_end, number, work, conditions
     Most conditions compare two values. That comparison runs here, inside the loop of the search. Everything else is a
     call, so that the loop stays small.
     """
-    which = conditions.condition_of_state[state]
-    if which < 0:
+    condition = conditions.condition_of_state[state]
+    if condition < 0:
         return 1
-    for conjunct in range(conditions.first[which], conditions.first[which + 1]):
+    for conjunct in range(conditions.first[condition], conditions.first[condition + 1]):
         at, end = conditions.entry[conjunct], conditions.entry[conjunct + 1]
         if end == at + 2 and _COMPARE_WHOLE <= conditions.code[at, 0] <= _COMPARE_REAL:
             verdict = compare_loads(at, row, depth, key_first, key_end, work, conditions)
@@ -342,7 +345,7 @@ def check(state, label, row, depth, key_first, key_end, number, work, conditions
 
 @inline_kernel
 def value_of(value, label, row, depth, key_first, key_end, work, conditions):  # type: ignore[no-untyped-def]
-    """(whether value number `value` isn't NULL, the value as a real number). An error while computing it gives NULL."""
+    """Value number `value`: whether it isn't NULL, and its real number. An error while computing it gives NULL."""
     at = conditions.first[value]
     verdict = run_code(
         conditions.entry[at], conditions.entry[at + 1], label, row, depth, key_first, key_end, 0, work, conditions

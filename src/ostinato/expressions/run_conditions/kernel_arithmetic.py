@@ -1,7 +1,7 @@
 """Arithmetic of conditions over the run, by Spark's rules: whole numbers that notice overflow, NaN that is greatest.
 
-Overflow is looked for before computing: compiled signed arithmetic may assume that there is none, and drop a check that
-comes later. Results that may have to wrap around are computed unsigned, where wrapping is defined.
+Functions check for overflow before they compute: compiled signed arithmetic may assume that there is none, and drop a
+later check. Results that may have to wrap around are computed unsigned, where wrapping is defined.
 """
 
 from __future__ import annotations
@@ -47,25 +47,25 @@ def wrapped(value, bits):  # type: ignore[no-untyped-def]
 
 
 @inline_kernel
-def math_function(which, value):  # type: ignore[no-untyped-def]
-    """One of opcodes.MATH_FUNCTIONS; outside its domain NaN, as in Spark (ln and log10 give NULL: see `check`)."""
-    if which == 0:
+def math_function(number, value):  # type: ignore[no-untyped-def]
+    """Function `number` of MATH_FUNCTIONS; NaN outside its domain, as in Spark. `run_code` makes ln and log10 NULL."""
+    if number == 0:
         return math.sqrt(value) if value >= 0 else np.nan
-    if which == 1:
+    if number == 1:
         return math.exp(value)
-    if which == 2:
+    if number == 2:
         return math.log(value)
-    if which == 3:
+    if number == 3:
         return math.log10(value)
-    if which == 4:
+    if number == 4:
         return math.sin(value)
-    if which == 5:
+    if number == 5:
         return math.cos(value)
-    if which == 6:
+    if number == 6:
         return math.tan(value)
-    if which == 7:
+    if number == 7:
         return math.asin(value) if -1 <= value <= 1 else np.nan
-    if which == 8:
+    if number == 8:
         return math.acos(value) if -1 <= value <= 1 else np.nan
     return math.atan(value)
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from enum import IntEnum
 
 
-class Op(IntEnum):
+class Opcode(IntEnum):
     # push
     WHOLE = 0  # a: the value
-    REAL = 1  # a: place in the real constants
-    TEXT = 2  # a: place in the text constants; pushes the rank of the text
+    REAL = 1  # a: index of the real constant
+    TEXT = 2  # a: index of the text constant; pushes the rank of the text
     NULL = 3
     LOAD_WHOLE = 4  # a: column, b: register or HERE, c: shift
     LOAD_REAL = 5
@@ -22,7 +22,7 @@ class Op(IntEnum):
     NUMBER = 8  # MATCH_NUMBER()
     TOTAL_WHOLE = 9  # a: accumulator, b: the accumulator that counts its values, or -1: never NULL
     TOTAL_REAL = 10
-    DISTINCT = 11  # a: place in the accumulator table: count of distinct values so far
+    DISTINCT = 11  # a: accumulator; pushes the number of distinct values so far
     # Two loads and their comparison in one: a: the comparison, b: column, c: register; the next instruction's four
     # integers are the shift, then column, register and shift of the other side.
     COMPARE_WHOLE = 12
@@ -68,7 +68,7 @@ class Op(IntEnum):
     IS_NULL = 73
     IS_TRUE = 74
     IS_FALSE = 75
-    # control; a: where to go
+    # control; a: the instruction to go to
     JUMP = 80
     JUMP_UNLESS_TRUE = 81  # takes the value
     JUMP_IF_FALSE = 82  # leaves the value
@@ -78,10 +78,10 @@ class Op(IntEnum):
 
 
 REAL_COMPARISON = {
-    Op.LESS: Op.LESS_REAL,
-    Op.LESS_EQUAL: Op.LESS_EQUAL_REAL,
-    Op.EQUAL: Op.EQUAL_REAL,
-    Op.SAME: Op.SAME_REAL,
+    Opcode.LESS: Opcode.LESS_REAL,
+    Opcode.LESS_EQUAL: Opcode.LESS_EQUAL_REAL,
+    Opcode.EQUAL: Opcode.EQUAL_REAL,
+    Opcode.SAME: Opcode.SAME_REAL,
 }
 """The same comparison of real numbers."""
 
@@ -97,7 +97,7 @@ MAX_STACK = 60
 
 
 class Keep(IntEnum):
-    """How a register keeps a row number while rows are consumed; `source` is another register or a column."""
+    """Rule for the row number in a register, applied to each consumed row; `source` is another register or a column."""
 
     LAST = 0
     LAST_BEFORE = 1  # the former content of register `source`
@@ -110,7 +110,7 @@ class Keep(IntEnum):
 
 
 class Total(IntEnum):
-    """How an accumulator grows by a row; the column may differ by label (-1: the row doesn't count)."""
+    """What an accumulator adds for a row; the column may differ by label (-1: the row doesn't count)."""
 
     ROWS = 0
     VALUES_WHOLE = 1  # how many aren't NULL

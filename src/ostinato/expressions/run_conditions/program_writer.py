@@ -1,4 +1,4 @@
-"""The instructions of a RunProgram while it is written, with the columns, registers and accumulators they use."""
+"""Collects the instructions of a RunProgram, and the columns, registers and accumulators that they use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 from ostinato.errors import QueryError
 from ostinato.expressions import types as t
 from ostinato.expressions.aggregate_types import aggregate_type
-from ostinato.expressions.run_conditions.opcodes import MATH_FUNCTIONS, MAX_STACK, Op, Total
+from ostinato.expressions.run_conditions.opcodes import MATH_FUNCTIONS, MAX_STACK, Opcode, Total
 from ostinato.expressions.run_conditions.run_program import Accumulator, ColumnUse, Register
 from ostinato.expressions.syntax import (
     Aggregate,
@@ -18,7 +18,6 @@ from ostinato.expressions.syntax import (
     MatchNumber,
     Navigation,
     RowClassifier,
-    span_of,
     string_literal,
     walk,
     with_label,
@@ -30,14 +29,19 @@ InputType = Callable[[Expr], pa.DataType]
 
 
 def store_of(kind: pa.DataType) -> str:
-    """How the kernel keeps values of a type."""
+    """The form of a type's values in the kernel: "whole", "real" or "rank"."""
     if t.is_float(kind):
         return "real"
     if t.is_decimal(kind) and kind.precision > 18:
-        return "rank"  # too wide for int64, but still to be compared
+        return "rank"  # too wide for int64; the kernel can still compare ranks
     if kind == t.BOOL or t.is_integral(kind) or t.is_datetime(kind) or kind == t.DURATION or t.is_decimal(kind):
         return "whole"
     return "rank"
+
+
+def scale_of(kind: pa.DataType) -> int:
+    """Digits behind the point of a whole number or decimal."""
+    return int(kind.scale) if t.is_decimal(kind) else 0
 
 
 class ProgramWriter:
@@ -55,8 +59,8 @@ class ProgramWriter:
         self.texts: list[tuple[str, object]] = []
         self.depth = 0
 
-    def put(self, op: Op, a: int = 0, b: int = 0, c: int = 0, *, grows: int = 0) -> int:
-        """Appends an instruction; `grows` is how the stack changes."""
+    def put(self, op: Opcode, a: int = 0, b: int = 0, c: int = 0, *, grows: int = 0) -> int:
+        """Appends an instruction, which adds `grows` values to the stack, and returns its index."""
         self.depth += grows
         if self.depth > MAX_STACK:
             raise QueryError("TOO_DEEP", "a condition over several rows is nested too deeply")
@@ -64,7 +68,7 @@ class ProgramWriter:
         return len(self.code) - 1
 
     def land(self, *jumps: int) -> None:
-        """Lets earlier jumps lead here."""
+        """Makes earlier jumps lead to the next instruction."""
         for at in jumps:
             op, _, b, c = self.code[at]
             self.code[at] = (op, len(self.code), b, c)
@@ -81,18 +85,18 @@ class ProgramWriter:
             case MatchNumber():
                 return t.INT64
             case Aggregate(name, args):
-                if any(isinstance(part, MatchNumber) for arg in args for part in walk(arg)):
+                if any(isinstance(inner, MatchNumber) for arg in args for inner in walk(arg)):
                     self.refuse(node, "an aggregate over MATCH_NUMBER()")
                 kinds = [self.input_type(with_label(arg, string_literal(self.variables[0]))) for arg in args]
                 return aggregate_type(name, kinds, node.span)
             case _:
                 return None
 
-    def refuse(self, expr: Expr, what: str) -> NoReturn:
+    def refuse(self, expr: Expr, construct: str) -> NoReturn:
         raise QueryError(
             "UNSUPPORTED_ACROSS_ROWS",
-            f"{what} can't be computed from several rows of the match in DEFINE",
-            span=span_of(expr),
+            f"{construct} can't be computed from several rows of the match in DEFINE",
+            span=expr.span,
             hint="of one row's columns any Spark expression works; across rows: arithmetic, comparisons, AND/OR/NOT, "
             "CASE, IF, COALESCE, NULLIF, GREATEST, LEAST, IN, BETWEEN, ABS, POW and "
             + ", ".join(name.upper() for name in MATH_FUNCTIONS),

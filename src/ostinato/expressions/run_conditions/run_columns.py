@@ -1,4 +1,4 @@
-"""RunProgram + the columns of a batch -> Conditions: the arrays that the kernel reads."""
+"""RunProgram + the columns of a batch -> ConditionArrays: the arrays that the kernel reads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ostinato.expressions import types as t
 from ostinato.expressions.run_conditions.run_program import RunProgram
-from ostinato.expressions.run_conditions.run_registers import Conditions
+from ostinato.expressions.run_conditions.run_registers import ConditionArrays
 from ostinato.expressions.syntax import Expr
 from ostinato.expressions.values.vectors import Vector
 
@@ -22,35 +22,35 @@ Column = Callable[[Expr], Vector]
 
 def tie_to_columns(
     program: RunProgram, condition_of_state: Sequence[int], label_of_state: NDArray[np.int32], rows: int, column: Column
-) -> Conditions:
-    """Everything the interpreter needs for one batch."""
+) -> ConditionArrays:
+    """The arrays for one batch of `rows` rows."""
     vectors = [column(use.operand).expanded(rows) for use in program.columns]
     ranks = _Ranks(program, vectors)
     whole: list[NDArray[np.int64]] = []
     real: list[NDArray[np.float64]] = []
     valid: list[NDArray[np.bool_]] = []
-    place, valid_place = [], []
+    value_row, validity_row = [], []
     for use, vector in zip(program.columns, vectors, strict=True):
         if use.store in ("real", "hash"):
-            place.append(len(real))
+            value_row.append(len(real))
             real.append(_hashes(vector.values) if use.store == "hash" else np.asarray(vector.values, np.float64))
         else:
-            place.append(len(whole))
+            value_row.append(len(whole))
             whole.append(ranks.of(vector) if use.store == "rank" else np.asarray(vector.values, np.int64))
         has_nulls = vector.valid is not None and not vector.valid.all()
-        valid_place.append(len(valid) if has_nulls else -1)
+        validity_row.append(len(valid) if has_nulls else -1)
         if has_nulls and vector.valid is not None:
             valid.append(vector.valid)
-    return Conditions(
+    return ConditionArrays(
         code=np.array(program.code, np.int64).reshape(-1, 4),
         first=np.array(program.first, np.int64),
         entry=np.array(program.entry, np.int64),
         condition_of_state=np.array(condition_of_state, np.int64),
         whole=_stacked(whole, rows, np.int64),
         real=_stacked(real, rows, np.float64),
-        place=np.array(place, np.int64),
+        value_row=np.array(value_row, np.int64),
         valid=_stacked(valid, rows, np.bool_),
-        valid_place=np.array(valid_place, np.int64),
+        validity_row=np.array(validity_row, np.int64),
         reals=np.array(program.reals, np.float64),
         texts=ranks.constants,
         label_rank=ranks.labels,
@@ -85,12 +85,12 @@ def _hashes(texts: pa.Array) -> NDArray[np.float64]:
 
 
 class _Ranks:
-    """Values that can only be compared, as their rank among all values of the batch and the query's constants."""
+    """Ranks of values that can only be compared, among all values of the batch and the query's constants."""
 
     def __init__(self, program: RunProgram, vectors: Sequence[Vector]) -> None:
         self.sorted: dict[str, pa.Array] = {}
         self.wide: dict[str, dict[int, int]] = {}
-        """For decimals beyond 18 digits: the rank of each unscaled value."""
+        """By type of decimals beyond 18 digits: the rank of each unscaled value."""
         by_type: dict[str, list[pa.Array]] = {"string": [pa.array(program.variables, t.STRING)]}
         kinds: dict[str, pa.DataType] = {"string": t.STRING}
         for use, vector in zip(program.columns, vectors, strict=True):

@@ -15,18 +15,18 @@ from ostinato.expressions.syntax import Expr
 
 @dataclass(frozen=True, slots=True)
 class ColumnUse:
-    """A column that conditions read: an expression over one row, and how the kernel keeps its values."""
+    """A column that conditions read: an expression over one row, and the form of its values in the kernel."""
 
     operand: Expr
     type: pa.DataType
     store: str
-    """`whole` and `real` are numbers. `rank` is the position of a value among all values of its type: for types that
-    can only be compared. `hash` is a real number in place of a text, the same in every process."""
+    """`whole` and `real` are numbers. `rank` is the position of a value among all values of its type, for types that
+    can only be compared. `hash` is a real number for a text, the same in every process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A row number kept while rows are consumed. `rows` are the variables that count (None: all)."""
+    """A row number, updated with each consumed row. `rows` are the variables that count; None means all."""
 
     keep: Keep
     rows: frozenset[str] | None
@@ -43,8 +43,8 @@ class Accumulator:
 
 @dataclass(frozen=True, slots=True)
 class RunProgram:
-    """Condition i holds when the conjuncts from `first[i]` to before `first[i + 1]` do; the code of conjunct c is
-    `code[entry[c] : entry[c + 1]]`. Values are numbered on behind the conditions, each with one entry."""
+    """Condition i is the AND of the conjuncts from `first[i]` to before `first[i + 1]`. The code of conjunct c is
+    `code[entry[c] : entry[c + 1]]`. Values have the numbers after the conditions, with one entry each."""
 
     variables: tuple[str, ...]
     columns: tuple[ColumnUse, ...]

@@ -1,4 +1,4 @@
-"""Code for navigations and aggregates: they read the run, as `LAST(A.x)` and `sum(B.x)` do."""
+"""Writes the instructions of navigations and aggregates, which read the run: `LAST(A.x)`, `sum(B.x)`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from ostinato.expressions import types as t
 from ostinato.expressions.aggregate_types import aggregate_type
-from ostinato.expressions.run_conditions.opcodes import HERE, Keep, Op, Total
+from ostinato.expressions.run_conditions.opcodes import HERE, Keep, Opcode, Total
 from ostinato.expressions.run_conditions.program_writer import ProgramWriter, store_of
 from ostinato.expressions.run_conditions.run_program import Register
 from ostinato.expressions.syntax import (
@@ -30,19 +30,19 @@ class RunReads(ProgramWriter):
         register = self.row_register(expr)
         operand = expr.operand
         if isinstance(operand, RowClassifier):
-            self.put(Op.LABEL, 0, register, expr.shift, grows=1)
+            self.put(Opcode.LABEL, 0, register, expr.shift, grows=1)
         elif operand == Literal("boolean", "TRUE"):
-            self.put(Op.PRESENT, 0, register, expr.shift, grows=1)
+            self.put(Opcode.PRESENT, 0, register, expr.shift, grows=1)
         elif any(isinstance(node, RowClassifier | MatchNumber) for node in walk(operand)):
             self.refuse(expr, "an expression with CLASSIFIER() or MATCH_NUMBER() inside a navigation")
         else:
             column = self.column(operand)
             self.refuse_wide(expr, self.columns[column].type)
             real = self.columns[column].store == "real"
-            self.put(Op.LOAD_REAL if real else Op.LOAD_WHOLE, column, register, expr.shift, grows=1)
+            self.put(Opcode.LOAD_REAL if real else Opcode.LOAD_WHOLE, column, register, expr.shift, grows=1)
 
     def refuse_wide(self, expr: Expr, kind: pa.DataType) -> None:
-        """Decimals of more than 18 digits are kept as ranks, which only the comparison of two of them can read."""
+        """Refuses decimals of more than 18 digits: the kernel has their ranks, which it can only compare."""
         if t.is_decimal(kind) and store_of(kind) == "rank":
             self.refuse(expr, f"anything but a comparison of two {t.spark_name(kind)}")
 
@@ -58,7 +58,7 @@ class RunReads(ProgramWriter):
         return register
 
     def counted(self, expr: Aggregate, arg: Expr) -> tuple[tuple[int, ...], str]:
-        """For each variable the column that an aggregate reads there, and how those columns are kept."""
+        """The column that an aggregate reads for each variable, and the form of their values."""
         members = [expr.rows is None or name in expr.rows for name in self.variables]
         columns = tuple(
             self.column(with_label(arg, string_literal(name))) if member else -1
@@ -71,7 +71,7 @@ class RunReads(ProgramWriter):
         name = expr.name
         if not expr.args:
             everywhere = tuple(0 if expr.rows is None or name in expr.rows else -1 for name in self.variables)
-            self.put(Op.TOTAL_WHOLE, self.accumulator(Total.ROWS, everywhere), -1, grows=1)
+            self.put(Opcode.TOTAL_WHOLE, self.accumulator(Total.ROWS, everywhere), -1, grows=1)
             return
         if expr.distinct and name not in ("min", "max", "min_by", "max_by", "bool_and", "bool_or"):
             self.distinct(expr)
@@ -79,9 +79,9 @@ class RunReads(ProgramWriter):
         columns, store = self.counted(expr, expr.args[0])
         values = Total.VALUES_REAL if store == "real" else Total.VALUES_WHOLE
         if name == "count":
-            self.put(Op.TOTAL_WHOLE, self.accumulator(values, columns), -1, grows=1)
+            self.put(Opcode.TOTAL_WHOLE, self.accumulator(values, columns), -1, grows=1)
         elif name == "count_if":
-            self.put(Op.TOTAL_WHOLE, self.accumulator(Total.TRUE_VALUES, columns), -1, grows=1)
+            self.put(Opcode.TOTAL_WHOLE, self.accumulator(Total.TRUE_VALUES, columns), -1, grows=1)
         elif name in ("sum", "avg"):
             self.total(expr, columns, store)
         elif name in ("min", "max", "bool_and", "bool_or", "min_by", "max_by"):
@@ -94,7 +94,7 @@ class RunReads(ProgramWriter):
             self.refuse(expr, f"{expr.name}(DISTINCT ...)")
         columns, store = self.counted(expr, expr.args[0])
         total = Total.DISTINCT_REAL if store == "real" else Total.DISTINCT_WHOLE
-        self.put(Op.DISTINCT, self.accumulator(total, columns), grows=1)
+        self.put(Opcode.DISTINCT, self.accumulator(total, columns), grows=1)
 
     def total(self, expr: Aggregate, columns: tuple[int, ...], store: str) -> None:
         """sum and avg; NULL without a value."""
@@ -105,22 +105,22 @@ class RunReads(ProgramWriter):
         as_real = store == "real" or (expr.name == "avg" and t.is_integral(kind))
         if as_real:
             total = self.accumulator(Total.SUM_REAL if store == "real" else Total.SUM_AS_REAL, columns)
-            self.put(Op.TOTAL_REAL, total, values, grows=1)
+            self.put(Opcode.TOTAL_REAL, total, values, grows=1)
         else:
-            self.put(Op.TOTAL_WHOLE, self.accumulator(Total.SUM_WHOLE, columns), values, grows=1)
+            self.put(Opcode.TOTAL_WHOLE, self.accumulator(Total.SUM_WHOLE, columns), values, grows=1)
         if expr.name == "sum":
             return
         if t.is_decimal(kind) or kind == t.DURATION:
-            self.put(Op.TOTAL_WHOLE, values, -1, grows=1)
+            self.put(Opcode.TOTAL_WHOLE, values, -1, grows=1)
             scale = aggregate_type("avg", [kind]).scale - kind.scale if t.is_decimal(kind) else 0
-            self.put(Op.AVERAGE, 10**scale, grows=-1)
+            self.put(Opcode.AVERAGE, 10**scale, grows=-1)
             return
-        self.put(Op.TOTAL_WHOLE, values, -1, grows=1)
-        self.put(Op.TO_REAL)
-        self.put(Op.DIVIDE_REAL, 0, 0, grows=-1)
+        self.put(Opcode.TOTAL_WHOLE, values, -1, grows=1)
+        self.put(Opcode.TO_REAL)
+        self.put(Opcode.DIVIDE_REAL, 0, 0, grows=-1)
 
     def best(self, expr: Aggregate, columns: tuple[int, ...]) -> None:
-        """min and max as the row that holds them, then the value there."""
+        """min and max: a register for the row that has them, then the value in that row."""
         by, by_store = self.counted(expr, expr.args[-1])
         if len(set(by) - {-1}) > 1 or len(set(columns) - {-1}) > 1:
             self.refuse(expr, f"{expr.name} over CLASSIFIER()")
@@ -133,4 +133,4 @@ class RunReads(ProgramWriter):
         column = max(columns)
         self.refuse_wide(expr, self.columns[column].type)
         real = self.columns[column].store == "real"
-        self.put(Op.LOAD_REAL if real else Op.LOAD_WHOLE, column, register, 0, grows=1)
+        self.put(Opcode.LOAD_REAL if real else Opcode.LOAD_WHOLE, column, register, 0, grows=1)

@@ -1,4 +1,4 @@
-"""The registers and totals of a run, kept up to date while the search consumes rows, and the rows they lead to."""
+"""The registers and totals of a run: updated with each row that the search consumes, and read by conditions."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ostinato.expressions.run_conditions.opcodes import HERE, OVERFLOW, Keep, To
 from ostinato.kernels.kernel_cache import inline_kernel
 
 
-class Conditions(NamedTuple):
+class ConditionArrays(NamedTuple):
     """A RunProgram tied to the columns of a batch."""
 
     code: NDArray[np.int64]
     first: NDArray[np.int64]
     entry: NDArray[np.int64]
     condition_of_state: NDArray[np.int64]
-    """The number of a state's condition, or -1."""
+    """By state: the number of its condition, or -1."""
     whole: NDArray[np.int64]
     real: NDArray[np.float64]
-    place: NDArray[np.int64]
-    """The row of a column in `whole` or `real`."""
+    value_row: NDArray[np.int64]
+    """By column: the row of `whole` or `real` that holds its values."""
     valid: NDArray[np.bool_]
-    valid_place: NDArray[np.int64]
-    """The row of a column's validity in `valid`, or -1 if the column has no NULL."""
+    validity_row: NDArray[np.int64]
+    """By column: the row of `valid` that says where it isn't NULL, or -1 if the column has no NULL."""
     reals: NDArray[np.float64]
     texts: NDArray[np.int64]
     label_rank: NDArray[np.int64]
@@ -54,13 +54,16 @@ _DISTINCT_REAL = int(Total.DISTINCT_REAL)
 
 @inline_kernel
 def is_valid(conditions, column, row):  # type: ignore[no-untyped-def]
-    place = conditions.valid_place[column]
-    return place < 0 or conditions.valid[place, row]
+    valid = conditions.validity_row[column]
+    return valid < 0 or conditions.valid[valid, row]
 
 
 @inline_kernel
 def update(label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
-    """Sets the registers and totals of depth + 1, after a row is consumed under a label. Negative: an error."""
+    """Sets the registers and totals of depth + 1, after a row is consumed under a label.
+
+    Returns 0, or OVERFLOW.
+    """
     for i in range(len(conditions.keep)):
         before = work.registers[depth, i]
         after = before
@@ -80,15 +83,15 @@ def update(label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
                 if before < 0:
                     after = row
                 else:
-                    place = conditions.place[source]
+                    values = conditions.value_row[source]
                     if keep == _LEAST_WHOLE:
-                        better = conditions.whole[place, row] <= conditions.whole[place, before]
+                        better = conditions.whole[values, row] <= conditions.whole[values, before]
                     elif keep == _MOST_WHOLE:
-                        better = conditions.whole[place, row] >= conditions.whole[place, before]
+                        better = conditions.whole[values, row] >= conditions.whole[values, before]
                     elif keep == _LEAST_REAL:
-                        better = not real_less(conditions.real[place, before], conditions.real[place, row])
+                        better = not real_less(conditions.real[values, before], conditions.real[values, row])
                     else:
-                        better = not real_less(conditions.real[place, row], conditions.real[place, before])
+                        better = not real_less(conditions.real[values, row], conditions.real[values, before])
                     if better:  # of equals the last, as Spark's min_by and max_by do
                         after = row
         work.registers[depth + 1, i] = after
@@ -103,42 +106,42 @@ def update(label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
                 if total == _VALUES_WHOLE or total == _VALUES_REAL:
                     whole += 1
                 elif total == _SUM_WHOLE:
-                    whole, bad = add_whole(whole, conditions.whole[conditions.place[column], row])
+                    whole, bad = add_whole(whole, conditions.whole[conditions.value_row[column], row])
                     if bad:
                         return OVERFLOW
                 elif total == _SUM_AS_REAL:
-                    real += float(conditions.whole[conditions.place[column], row])
+                    real += float(conditions.whole[conditions.value_row[column], row])
                 elif total == _SUM_REAL:
-                    real += conditions.real[conditions.place[column], row]
+                    real += conditions.real[conditions.value_row[column], row]
                 elif total == _TRUE_VALUES:
-                    whole += conditions.whole[conditions.place[column], row]
+                    whole += conditions.whole[conditions.value_row[column], row]
         work.whole[depth + 1, i] = whole
         work.real[depth + 1, i] = real
     return 0
 
 
 @inline_kernel
-def count_distinct(which, label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
+def count_distinct(accumulator, label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
     """Counts distinct values among the rows so far: compares each with those before it."""
     first = row - depth
-    real = conditions.total[which] == _DISTINCT_REAL
+    real = conditions.total[accumulator] == _DISTINCT_REAL
     count = 0
     for i in range(depth + 1):
         label_i = label if i == depth else conditions.label_of_state[work.node[i + 1]]
-        column = conditions.total_column[which, label_i]
+        column = conditions.total_column[accumulator, label_i]
         if column < 0 or not is_valid(conditions, column, first + i):
             continue
-        place = conditions.place[column]
+        values = conditions.value_row[column]
         fresh = True
         for j in range(i):
-            other = conditions.total_column[which, conditions.label_of_state[work.node[j + 1]]]
+            other = conditions.total_column[accumulator, conditions.label_of_state[work.node[j + 1]]]
             if other < 0 or not is_valid(conditions, other, first + j):
                 continue
-            at = conditions.place[other]
+            other_values = conditions.value_row[other]
             if real:
-                same = real_equal(conditions.real[place, first + i], conditions.real[at, first + j])
+                same = real_equal(conditions.real[values, first + i], conditions.real[other_values, first + j])
             else:
-                same = conditions.whole[place, first + i] == conditions.whole[at, first + j]
+                same = conditions.whole[values, first + i] == conditions.whole[other_values, first + j]
             if same:
                 fresh = False
                 break
@@ -165,8 +168,8 @@ def target_row(register, shift, row, depth, key_first, key_end, work):  # type: 
 def label_rank(register, shift, label, row, depth, key_first, key_end, work, conditions):  # type: ignore[no-untyped-def]
     """The rank of the name of the variable at a row of the match so far; -1 elsewhere."""
     at = target_row(register, shift, row, depth, key_first, key_end, work)
-    place = at - (row - depth)
-    if at < 0 or place < 0 or place > depth:
+    depth_there = at - (row - depth)
+    if at < 0 or depth_there < 0 or depth_there > depth:
         return np.int64(-1)
-    found = label if place == depth else conditions.label_of_state[work.node[place + 1]]
-    return conditions.label_rank[found]
+    label_there = label if depth_there == depth else conditions.label_of_state[work.node[depth_there + 1]]
+    return conditions.label_rank[label_there]

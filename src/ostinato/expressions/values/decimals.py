@@ -1,4 +1,4 @@
-"""Decimals as unscaled integers: changing the scale, rounding half up, and the bound on digits."""
+"""Arrays of decimals as unscaled integers: changing the scale, rounding half up, checking the number of digits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SAFE_DIGITS = 18
 
 
 def rescaled(numbers: Numbers, digits: int, old_scale: int, new_scale: int) -> Numbers:
-    """The numbers at another scale; rounds half up. `digits` bounds those of the input."""
+    """The numbers at another scale, rounded half up. They have at most `digits` digits."""
     if new_scale == old_scale:
         return numbers
     if new_scale > old_scale:
@@ -27,8 +27,15 @@ def rescaled(numbers: Numbers, digits: int, old_scale: int, new_scale: int) -> N
     return divided_half_up(numbers, 10 ** (old_scale - new_scale))
 
 
+def aligned(left: Vector, right: Vector) -> tuple[Numbers, Numbers, int]:
+    """The numbers of both at the larger scale, and that scale. They are int64 where a sum of them surely fits."""
+    scale = max(left.type.scale, right.type.scale)
+    one, two = (rescaled(side.values, side.type.precision, side.type.scale, scale) for side in (left, right))
+    return one, two, scale
+
+
 def divided_half_up(numbers: Numbers, by: int) -> Numbers:
-    """The numbers over a positive one, half away from zero."""
+    """The numbers divided by a positive integer, rounded half away from zero."""
     if by >= 10**_SAFE_DIGITS:
         numbers = numbers.astype(object)
     size = np.abs(numbers)
@@ -38,7 +45,7 @@ def divided_half_up(numbers: Numbers, by: int) -> Numbers:
 
 
 def fitted(site: Site, kind: pa.DataType, numbers: Numbers, valid: Bools | None) -> Vector:
-    """A vector of the decimal type; more digits than it has are an error, or NULL without ANSI."""
+    """A vector of the decimal type. A number with too many digits is an error, or NULL without ANSI."""
     limit = 10**kind.precision
     if numbers.dtype == object or kind.precision <= _SAFE_DIGITS:
         too_long = np.asarray(np.abs(numbers) >= limit, bool)
@@ -57,6 +64,6 @@ def as_double(vector: Vector) -> npt.NDArray[np.float64]:
 
 
 def truncated(vector: Vector) -> Numbers:
-    """The whole part, towards zero."""
+    """The integers, rounded towards zero."""
     size = np.abs(vector.values) // 10**vector.type.scale
     return np.asarray(np.where(vector.values < 0, -size, size))

@@ -18,20 +18,19 @@ from ostinato.expressions.values import text_values as text
 
 _ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2}|.)", re.DOTALL)
-_BITS = {"Y": 8, "S": 16, "L": 64}
+_INTEGER_SUFFIXES = {"Y": t.INT8, "S": t.INT16, "L": t.INT64}
 
 
-def literal_value(literal: Literal, settings: Settings | None = None) -> pa.Scalar:
-    """The value of the literal; `settings` say in which zone a timestamp without one is.
+def literal_value(literal: Literal, settings: Settings = Settings()) -> pa.Scalar:
+    """The value of the literal. A timestamp without a zone is in the zone of the settings.
 
     >>> literal_value(Literal("number", "1.50"))
     <pyarrow.Decimal128Scalar: Decimal('1.50')>
     >>> literal_value(Literal("string", r"'it''s a\\ttab'")).as_py()
     "it's a\\ttab"
     """
-    rules = settings or Settings()
     try:
-        return _READERS[literal.kind](literal.text.strip(), rules)
+        return _READERS[literal.kind](literal.text.strip(), settings)
     except (ValueError, OverflowError, KeyError, pa.ArrowInvalid) as error:
         raise QueryError(
             "INVALID_LITERAL", f"{literal.text} isn't a valid {literal.kind}", span=literal.span
@@ -39,7 +38,7 @@ def literal_value(literal: Literal, settings: Settings | None = None) -> pa.Scal
 
 
 def string_text(written: str) -> str:
-    """The text that a quoted string means: doubled quotes, backslash escapes, `r'...'` raw, neighbours joined."""
+    """The value of a string as written: doubled quotes, backslash escapes, raw `r'...'`, several strings in a row."""
     pieces = re.findall(r"""[rR]'[^']*'|[rR]"[^"]*"|'(?:[^'\\]|''|\\.)*'|"(?:[^"\\]|""|\\.)*\"""", written, re.DOTALL)
     if not pieces or "".join("".join(pieces).split()) != "".join(written.split()):
         raise ValueError(written)
@@ -67,19 +66,18 @@ def _number(written: str, settings: Settings) -> pa.Scalar:
     if not matched:
         raise ValueError(written)
     body, suffix = matched[1].replace(" ", ""), (matched[2] or "").upper()
-    if suffix in _BITS:
-        bits = _BITS[suffix]
-        return pa.scalar(int(body), {8: t.INT8, 16: t.INT16, 64: t.INT64}[bits])
+    if suffix in _INTEGER_SUFFIXES:
+        return pa.scalar(int(body), _INTEGER_SUFFIXES[suffix])
     if suffix in ("F", "D") or (not suffix and re.search("[eE]", body)):
         value = float(body)
         if np.isinf(value) or (suffix == "F" and np.isinf(np.float32(value))):
             raise ValueError(written)
         return pa.scalar(value, t.FLOAT if suffix == "F" else t.DOUBLE)
     if not suffix and "." not in body:
-        whole = int(body)
+        number = int(body)
         for kind in (t.INT32, t.INT64):
-            if -(1 << kind.bit_width - 1) <= whole < 1 << kind.bit_width - 1:
-                return pa.scalar(whole, kind)
+            if -(1 << kind.bit_width - 1) <= number < 1 << kind.bit_width - 1:
+                return pa.scalar(number, kind)
     return _decimal(Decimal(body))
 
 
@@ -93,7 +91,7 @@ def _decimal(value: Decimal) -> pa.Scalar:
     return pa.scalar(spelled, pa.decimal128(precision, scale))
 
 
-def _quoted_part(written: str) -> str:
+def _quoted_text(written: str) -> str:
     return string_text(written[re.search("['\"]", written).start() :])  # type: ignore[union-attr]
 
 
@@ -102,24 +100,24 @@ def _string(written: str, settings: Settings) -> pa.Scalar:
 
 
 def _binary(written: str, settings: Settings) -> pa.Scalar:
-    digits = _quoted_part(written)
+    digits = _quoted_text(written)
     return pa.scalar(bytes.fromhex(digits.rjust(len(digits) + len(digits) % 2, "0")), t.BINARY)
 
 
 def _date(written: str, settings: Settings) -> pa.Scalar:
-    days = text.read_date(_quoted_part(written))
+    days = text.read_date(_quoted_text(written))
     if days is None:
         raise ValueError(written)
     return pa.scalar(days, t.INT32).cast(t.DATE)
 
 
 def _timestamp(written: str, settings: Settings) -> pa.Scalar:
-    micros = text.read_timestamp(_quoted_part(written), settings.timezone)
+    micros = text.read_timestamp(_quoted_text(written), settings.timezone)
     return _moment(micros, settings.timestamp)
 
 
 def _timestamp_ntz(written: str, settings: Settings) -> pa.Scalar:
-    return _moment(text.read_timestamp_ntz(_quoted_part(written)), t.NTZ)
+    return _moment(text.read_timestamp_ntz(_quoted_text(written)), t.NTZ)
 
 
 def _moment(micros: int | None, kind: pa.DataType) -> pa.Scalar:
@@ -147,5 +145,3 @@ _READERS: dict[str, Any] = {
     "interval": _interval,
     "binary": _binary,
 }
-
-__all__ = ["literal_value", "string_text"]

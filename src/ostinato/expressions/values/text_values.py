@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ostinato.expressions.values.zones import DAY_US, instant, parse_zone
+from ostinato.kernels.numbers.python_numbers import decimal_text
 
 _TRUE = {"t", "true", "y", "yes", "1"}
 _FALSE = {"f", "false", "n", "no", "0"}
@@ -17,7 +18,7 @@ _BLANKS = "".join(map(chr, range(0x21))) + "\x7f"
 """The characters that Spark trims around a value: blanks and control characters."""
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _ANY_NUMBER = re.compile(_NUMBER.pattern)
-"""Java's BigDecimal takes the digits of every script, if they are in Unicode's first plane."""
+"""Java's BigDecimal reads the digits of every script, if they are in Unicode's first plane."""
 _DATE = re.compile(r"([+-]?)(\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.ASCII | re.DOTALL)
 _CLOCK = r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?)?)?\s*(\S.*)?"
 _TIMESTAMP = re.compile(r"([+-]?)(\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T]\s*(?:" + _CLOCK + r")?)?)?)?", re.ASCII)
@@ -29,13 +30,13 @@ def read_boolean(text: str) -> bool | None:
 
 
 def read_integer(text: str, bits: int, fraction: bool) -> int | None:
-    """A whole number that fits; `fraction` lets `.5` follow and drops it (without ANSI)."""
+    """A whole number that fits; `fraction` accepts and drops a fraction (without ANSI)."""
     word = text.strip(_BLANKS)
     matched = re.fullmatch(r"([+-]?)(\d*)(\.\d*)?" if fraction else r"([+-]?)(\d+)", word, re.ASCII)
     if not matched or not (matched[2] or (fraction and matched[3])):
         return None
     digits = matched[2].lstrip("0") or "0"
-    if len(digits) > 19:  # more than any whole number has; Python refuses to read thousands of digits
+    if len(digits) > 19:  # no int64 is longer, and Python refuses to read thousands of digits
         return None
     value = int(matched[1] + digits)
     return value if -(1 << (bits - 1)) <= value < 1 << (bits - 1) else None
@@ -62,7 +63,7 @@ def read_decimal(text: str) -> Decimal | None:
 
 
 def unscaled(value: Decimal, precision: int, scale: int) -> int | None:
-    """The value as an unscaled integer, rounded half up; None when it needs more digits."""
+    """The value as an unscaled integer, rounded half up; None if it needs more digits than the precision."""
     if value.adjusted() > 2 * 38:
         return None
     with localcontext() as context:
@@ -94,7 +95,7 @@ def read_date(text: str) -> int | None:
 
 
 def read_clock(text: str) -> tuple[int, str | None] | None:
-    """Microseconds on the clock as written, and the zone if one is written."""
+    """Microseconds on the clock as written, and the written zone or None."""
     matched = _TIMESTAMP.fullmatch(text.strip(_BLANKS))
     if not matched:
         return None
@@ -108,7 +109,7 @@ def read_clock(text: str) -> tuple[int, str | None] | None:
 
 
 def read_timestamp(text: str, session: str) -> int | None:
-    """Microseconds since 1970 in UTC; text without a zone is in the session's."""
+    """Microseconds since 1970 in UTC. Text without a zone is in the session's zone."""
     read = read_clock(text)
     if read is None:
         return None
@@ -118,7 +119,7 @@ def read_timestamp(text: str, session: str) -> int | None:
 
 
 def read_timestamp_ntz(text: str) -> int | None:
-    """Microseconds on the clock; a zone is allowed and ignored."""
+    """Microseconds on the clock. A written zone is ignored."""
     read = read_clock(text)
     if read is None or (read[1] is not None and parse_zone(read[1]) is None):
         return None
@@ -149,17 +150,6 @@ def write_double(value: float, single: bool = False) -> str:
     return f"{sign}{digits[0]}.{digits[1:] or '0'}E{power}"
 
 
-def write_decimal(number: int, scale: int) -> str:
-    """An unscaled integer in plain notation.
-
-    >>> write_decimal(-5, 2), write_decimal(1234, 1)
-    ('-0.05', '123.4')
-    """
-    digits = str(abs(number)).rjust(scale + 1, "0")
-    sign = "-" if number < 0 else ""
-    return f"{sign}{digits[:-scale]}.{digits[-scale:]}" if scale else sign + digits
-
-
 def write_decimal_scientific(number: int, scale: int) -> str:
     """As Java's BigDecimal.toString: small numbers with an exponent (without ANSI).
 
@@ -169,7 +159,7 @@ def write_decimal_scientific(number: int, scale: int) -> str:
     digits = str(abs(number))
     power = len(digits) - 1 - scale
     if power >= -6:
-        return write_decimal(number, scale)
+        return decimal_text(number, scale)
     fraction = f".{digits[1:]}" if len(digits) > 1 else ""
     return f"{'-' if number < 0 else ''}{digits[0]}{fraction}E{power}"
 
@@ -181,7 +171,7 @@ def write_date(days: int) -> str:
 
 
 def write_clock(micros: int) -> str:
-    """`2020-01-02 03:04:05.6`: no more fraction digits than needed."""
+    """`2020-01-02 03:04:05.6`, with as few digits as possible behind the point."""
     days, rest = divmod(micros, DAY_US)
     seconds, fraction = divmod(rest, 1_000_000)
     clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"

@@ -21,7 +21,7 @@ class OrderKey(NamedTuple):
 
 
 def group_numbers(count: int, keys: Sequence[pa.Array]) -> NDArray[np.int64]:
-    """Equal keys get equal numbers; NULL is a key like any other, NaN equals NaN, -0.0 equals 0.0."""
+    """A number for each row, equal where the keys are equal. NULL is a key; NaN equals NaN, -0.0 equals 0.0."""
     numbers = np.zeros(count, np.int64)
     for key in keys:
         if pa.types.is_floating(key.type):
@@ -34,8 +34,8 @@ def group_numbers(count: int, keys: Sequence[pa.Array]) -> NDArray[np.int64]:
     return numbers
 
 
-def _ascending(groups: NDArray[np.int64], keys: Sequence[pa.Array]) -> NDArray[np.int64]:
-    """The groups numbered anew, by their keys."""
+def ascending_numbers(groups: NDArray[np.int64], keys: Sequence[pa.Array]) -> NDArray[np.int64]:
+    """The groups, renumbered in the order of their keys."""
     _, examples, dense = np.unique(groups, return_index=True, return_inverse=True)
     columns = [column for key in keys for column in sortable(OrderKey(key.take(pa.array(examples))))]
     rank = np.empty(len(examples), np.int64)
@@ -46,8 +46,8 @@ def _ascending(groups: NDArray[np.int64], keys: Sequence[pa.Array]) -> NDArray[n
 def _codes(values: pa.Array) -> NDArray[np.int64]:
     """A number for each distinct value, in the order of first appearance."""
     if pa.types.is_nested(values.type):
-        seen: dict[tuple[object, ...], int] = {}
-        return np.array([seen.setdefault(_comparable(value), len(seen)) for value in python_values(values)], np.int64)
+        codes: dict[tuple[object, ...], int] = {}
+        return np.array([codes.setdefault(comparable(value), len(codes)) for value in python_values(values)], np.int64)
     if pa.types.is_decimal(values.type) or pa.types.is_duration(values.type):
         values = values.cast(pa.string() if pa.types.is_decimal(values.type) else pa.int64())
     encoded = values.dictionary_encode(null_encoding="encode")
@@ -55,21 +55,21 @@ def _codes(values: pa.Array) -> NDArray[np.int64]:
         encoded = encoded.unify_dictionaries().combine_chunks()
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.chunk(0)
-    return _places(encoded)
+    return _indices(encoded)
 
 
 def _dense(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    return _places(pa.array(numbers).dictionary_encode())
+    return _indices(pa.array(numbers).dictionary_encode())
 
 
-def _places(encoded: pa.DictionaryArray) -> NDArray[np.int64]:
+def _indices(encoded: pa.DictionaryArray) -> NDArray[np.int64]:
     """For each row, the index of its dictionary entry."""
     indices: NDArray[np.int64] = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return indices
 
 
 def sortable(key: OrderKey) -> list[NDArray[np.int64]]:
-    """Integers that sort as the column does; two columns of them where NULLs have to be put first or last."""
+    """Integers that sort as the column does; with NULLs two columns, the first of which puts them first or last."""
     values = key.values.combine_chunks() if isinstance(key.values, pa.ChunkedArray) else key.values
     numbers = _ranked(values)
     if key.descending:
@@ -102,21 +102,21 @@ def _ranked(values: pa.Array) -> NDArray[np.int64]:
 
 
 def _float_ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The bits of a float, arranged so that integers sort the same way; NaN is greatest, -0.0 is 0.0."""
+    """The bits of floats as integers that sort in the same order. NaN is greatest, -0.0 equals 0.0."""
     values = np.where(np.isnan(values), np.nan, values + 0.0)
     bits = values.view(np.int64)
     return np.where(bits < 0, np.int64(-(2**63)) - bits - 1, bits)
 
 
 def _nested_ranks(values: pa.Array) -> NDArray[np.int64]:
-    """Arrays and structs compare element by element, NULL first; maps aren't ordered, any fixed order will do."""
-    items = [_comparable(value) for value in python_values(values)]
+    """Arrays and structs compare element by element, NULL first. Maps have no order in Spark, here any fixed order."""
+    items = [comparable(value) for value in python_values(values)]
     ordered = {item: rank for rank, item in enumerate(sorted(set(items)))}
     return np.array([ordered[item] for item in items], np.int64)
 
 
 def python_values(values: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """As `to_pylist`, with structs as tuples: their fields may have the same name twice."""
+    """As `to_pylist`, but structs are tuples: two fields may have the same name."""
     if isinstance(values, pa.ChunkedArray):
         return [value for chunk in values.chunks for value in python_values(chunk)]
     if pa.types.is_struct(values.type):
@@ -128,21 +128,19 @@ def python_values(values: pa.Array | pa.ChunkedArray) -> list[Any]:
         rows = [items[start - ends[0] : end - ends[0]] for start, end in pairwise(ends)]
     else:
         return list(values.to_pylist())
-    return (
-        rows
-        if values.null_count == 0
-        else [row if ok else None for row, ok in zip(rows, values.is_valid().to_pylist(), strict=True)]
-    )
+    if values.null_count == 0:
+        return rows
+    return [row if ok else None for row, ok in zip(rows, values.is_valid().to_pylist(), strict=True)]
 
 
-def _comparable(value: object) -> tuple[object, ...]:
-    """A tuple that compares and hashes as Spark compares the value: NaN equals NaN, -0.0 equals 0.0, at any depth."""
+def comparable(value: object) -> tuple[object, ...]:
+    """A tuple that compares and hashes as Spark compares the value: NULL first, NaN last and equal to itself."""
     if value is None:
         return (0,)
     if isinstance(value, dict):  # a struct inside a map
-        return (1, *(_comparable(item) for item in value.values()))
+        return (1, *(comparable(item) for item in value.values()))
     if isinstance(value, list | tuple):
-        return (1, *(_comparable(item) for item in value))
+        return (1, *(comparable(item) for item in value))
     if isinstance(value, float):
         return (2, 0.0) if value != value else (1, value)
     return (1, value)

@@ -1,7 +1,7 @@
-"""Vector: one column inside the evaluator. numpy where a value has a fixed size, Arrow for text and nested values.
+"""Vector: one column inside the evaluator. A numpy array for values of fixed size, Arrow for text and nested values.
 
 Dates are days, timestamps and durations microseconds, decimals their unscaled integers (int64 up to 18 digits, Python
-integers beyond), year-month intervals months. A Vector of one value stands for a constant: numpy broadcasts it.
+integers beyond), year-month intervals months. A Vector of one value is a constant: numpy broadcasts it.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ import pyarrow.compute as pc
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions import types as t
 from ostinato.expressions.values.value_order import python_values
+from ostinato.kernels.numbers.number_columns import decimal_array
 
 Bools = npt.NDArray[np.bool_]
 Values = Any
-"""numpy array or pa.Array, as `types.storage_dtype` says."""
+"""A numpy array or a pa.Array: `types.storage_dtype` decides."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """Values of one type; `valid` is None when none is NULL, otherwise False where a value is NULL."""
+    """Values of one type. `valid` is False where a value is NULL, or None if no value is NULL."""
 
     type: pa.DataType
     values: Values
@@ -36,15 +37,15 @@ class Vector:
         return len(self.values)
 
     def take(self, rows: npt.NDArray[np.intp]) -> Vector:
-        """The values at these rows; a constant stays one."""
+        """The values at these rows. A constant stays a constant."""
         if len(self) == 1:
             return self
         if isinstance(self.values, np.ndarray):
             return Vector(self.type, self.values[rows], None if self.valid is None else self.valid[rows])
-        return of_arrow_text(self.type, self.values.take(pa.array(rows)))
+        return of_arrow(self.type, self.values.take(pa.array(rows)))
 
     def nulls(self) -> Bools:
-        """True where the value is NULL; of this vector's own length."""
+        """True where the value is NULL."""
         return np.zeros(len(self), bool) if self.valid is None else ~self.valid
 
     def expanded(self, length: int) -> Vector:
@@ -54,13 +55,10 @@ class Vector:
         if isinstance(self.values, np.ndarray):
             valid = None if self.valid is None else np.broadcast_to(self.valid, length)
             return Vector(self.type, np.broadcast_to(self.values, length), valid)
-        return self.take_repeated(length)
-
-    def take_repeated(self, length: int) -> Vector:
-        return of_arrow_text(self.type, self.values.take(pa.array(np.zeros(length, np.int64))))
+        return of_arrow(self.type, self.values.take(pa.array(np.zeros(length, np.int64))))
 
     def to_list(self) -> list[Any]:
-        """The values as Python objects; NULL is None. For the kernels that work row by row."""
+        """The values as Python objects; NULL is None. For kernels that work row by row."""
         if isinstance(self.values, np.ndarray) and self.type != t.MONTHS and not t.is_decimal(self.type):
             plain = self.values.tolist()
             if self.valid is None:
@@ -70,7 +68,7 @@ class Vector:
 
 
 def both_valid(*vectors: Vector) -> Bools | None:
-    """Valid where all are; None when no NULL is among them."""
+    """Valid where all vectors are; None if none of them has a NULL."""
     validities = [vector.valid for vector in vectors if vector.valid is not None]
     if not validities:
         return None
@@ -81,7 +79,7 @@ def both_valid(*vectors: Vector) -> Bools | None:
 
 
 def broadcast_length(vectors: Sequence[Vector]) -> int:
-    """The length that the vectors have together: that of those which aren't constants."""
+    """The common length of the vectors that aren't constants, or 1."""
     return next((len(vector) for vector in vectors if len(vector) != 1), 1)
 
 
@@ -92,8 +90,8 @@ def nulls_of(kind: pa.DataType, length: int = 1) -> Vector:
     return Vector(kind, np.zeros(length, dtype), np.zeros(length, bool))
 
 
-def of_arrow_text(kind: pa.DataType, array: pa.Array) -> Vector:
-    """A Vector around an Arrow array that is already of the right type."""
+def of_arrow(kind: pa.DataType, array: pa.Array) -> Vector:
+    """A Vector around an Arrow array of its type."""
     if array.null_count == 0:
         return Vector(kind, array)
     return Vector(kind, array, array.is_valid().to_numpy(zero_copy_only=False))
@@ -108,7 +106,7 @@ def of_list(kind: pa.DataType, values: Sequence[Any]) -> Vector:
 
 
 def from_arrow(array: pa.Array | pa.ChunkedArray | pa.Scalar, kind: pa.DataType) -> Vector:
-    """An Arrow column as a Vector of the (normalised) type; without a copy where there is no NULL."""
+    """An Arrow column as a Vector of the normalised type; not copied if it has no NULL."""
     if isinstance(array, pa.Scalar):
         array = pa.repeat(array, 1)
     if isinstance(array, pa.ChunkedArray):
@@ -120,7 +118,7 @@ def from_arrow(array: pa.Array | pa.ChunkedArray | pa.Scalar, kind: pa.DataType)
         return Vector(kind, np.zeros(len(array), bool), np.zeros(len(array), bool))
     dtype = t.storage_dtype(kind)
     if dtype is None:
-        return of_arrow_text(kind, array)
+        return of_arrow(kind, array)
     valid = array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None
     if t.is_decimal(kind):
         return Vector(kind, _unscaled(array, dtype), valid)
@@ -143,7 +141,7 @@ def _as_type(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _months(array: pa.Array) -> npt.NDArray[np.int64]:
-    """The months of year-month intervals. Arrow's type also holds days and nanoseconds, which are refused."""
+    """The months of year-month intervals. Intervals with days or nanoseconds, as Arrow has them, are refused."""
     items = [pa.MonthDayNano([0, 0, 0]) if item is None else item for item in array.to_pylist()]
     mixed = next((item for item in items if item.days or item.nanoseconds), None)
     if mixed is not None:
@@ -172,7 +170,7 @@ def to_arrow(vector: Vector) -> pa.Array:
     if kind == t.NULL:
         return pa.nulls(len(values))
     if t.is_decimal(kind):
-        return _decimal_array(vector)
+        return decimal_array(values, valid, kind)
     if kind == t.MONTHS:
         return pa.array([pa.MonthDayNano([int(count), 0, 0]) for count in values], kind, mask=_mask(valid))
     bitmap, null_count = None, 0
@@ -185,15 +183,3 @@ def to_arrow(vector: Vector) -> pa.Array:
 
 def _mask(valid: Bools | None) -> Bools | None:
     return None if valid is None else ~valid
-
-
-def _decimal_array(vector: Vector) -> pa.Array:
-    values, valid = vector.values, vector.valid
-    words = np.empty((len(values), 2), np.uint64)
-    if values.dtype == np.int64:
-        words[:, 0], words[:, 1] = values.view(np.uint64), (values >> 63).view(np.uint64)
-    elif len(values):
-        words[:, 0] = (values & 0xFFFFFFFFFFFFFFFF).astype(np.uint64)
-        words[:, 1] = (values >> 64).astype(np.int64).view(np.uint64)
-    bitmap = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
-    return pa.Array.from_buffers(vector.type, len(values), [bitmap, pa.py_buffer(words)])

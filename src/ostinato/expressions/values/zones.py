@@ -31,7 +31,7 @@ def to_local(utc_us: Micros, zone: str) -> Micros:
 
 
 def to_utc(local_us: Micros, zone: str) -> Micros:
-    """The instants at which the zone's clock shows this; the earlier one of two, and past a gap by its length."""
+    """The instants at which the zone's clock shows these times. Of two the earlier; in a gap, later by its length."""
     if zone in _UTC_NAMES:
         return local_us
     clock = pa.array(local_us).cast(pa.timestamp("us"))
@@ -40,22 +40,22 @@ def to_utc(local_us: Micros, zone: str) -> Micros:
     return _with_far_future(local_us, np.asarray(local_us - offset, np.int64), zone, -1)
 
 
-def _with_far_future(given: Micros, converted: Micros, zone: str, sign: int) -> Micros:
-    """Arrow forgets summer time after 2037; those rows go through zoneinfo, in a year of the same calendar."""
-    far = np.flatnonzero(given >= _RULES_END_US)
+def _with_far_future(times_us: Micros, converted: Micros, zone: str, sign: int) -> Micros:
+    """Corrects times after 2037, for which Arrow knows no summer time. zoneinfo converts them in an equal year."""
+    far = np.flatnonzero(times_us >= _RULES_END_US)
     if not len(far) or not (zone_info := parse_zone(zone)):
         return converted
     result = converted.copy()
     for row in far:
-        cycles = max(0, (int(given[row]) - _YEAR_9000_US) // _CYCLE_US + 1)
-        moment = datetime(1970, 1, 1) + timedelta(microseconds=int(given[row]) - cycles * _CYCLE_US)
-        where = moment.replace(tzinfo=UTC).astimezone(zone_info) if sign > 0 else moment.replace(tzinfo=zone_info)
-        result[row] = given[row] + sign * ((where.utcoffset() or timedelta()) // timedelta(microseconds=1))
+        cycles = max(0, (int(times_us[row]) - _YEAR_9000_US) // _CYCLE_US + 1)
+        moment = datetime(1970, 1, 1) + timedelta(microseconds=int(times_us[row]) - cycles * _CYCLE_US)
+        local = moment.replace(tzinfo=UTC).astimezone(zone_info) if sign > 0 else moment.replace(tzinfo=zone_info)
+        result[row] = times_us[row] + sign * ((local.utcoffset() or timedelta()) // timedelta(microseconds=1))
     return result
 
 
 def moved(utc_us: Micros, shift: Callable[[Micros], Micros], zone: str) -> Micros:
-    """The instants with `shift` applied to the clock reading; the offset stays where the new reading allows it."""
+    """The instants after `shift` has moved their local times. The offset stays if the new local time allows it."""
     if zone in _UTC_NAMES:
         return shift(utc_us)
     local = to_local(utc_us, zone)
@@ -69,7 +69,7 @@ def _numbers(array: Any) -> Micros:
 
 
 def parse_zone(text: str) -> tzinfo | None:
-    """A zone as timestamps spell it: `Z`, `UTC`, `+02:00`, `+2`, `Europe/Berlin`; None when it is none.
+    """A zone as written in timestamps: `Z`, `UTC`, `+02:00`, `+2`, `Europe/Berlin`; None for other text.
 
     >>> parse_zone("+02:00")
     datetime.timezone(datetime.timedelta(seconds=7200))
@@ -91,7 +91,7 @@ def parse_zone(text: str) -> tzinfo | None:
 
 
 def instant(local_us: int, zone: tzinfo | None, session: str) -> int:
-    """A clock reading in the zone (or the session's) as microseconds in UTC."""
+    """A local time in the zone, or in the session's zone, as microseconds in UTC."""
     if zone is None:
         return int(to_utc(np.array([local_us], np.int64), session)[0])
     if isinstance(zone, ZoneInfo):

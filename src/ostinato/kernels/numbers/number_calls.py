@@ -1,34 +1,33 @@
-"""The functions of `number_table.py` as calls of their own.
+"""The functions of `number_table.py` as separate calls. Inlined, they made large kernels compile for minutes.
 
-Taken into the shared kernel's loops, they made it compile for many minutes. A call costs a few nanoseconds, and a lane
-makes only some of them for an event.
+A call costs a few nanoseconds, and the shared trend kernel makes only a few calls for an event.
 """
 
 from __future__ import annotations
 
 import numba
 
-from ostinato.kernels.kernel_cache import Function, called_kernel
+from ostinato.kernels.kernel_cache import AnyFunction, called_kernel
 from ostinato.kernels.numbers import number_table as numbers
 
 
-def woven(function: Function) -> Function:
-    """Becomes part of every kernel that calls it before that is compiled; never compiled by itself.
+def woven(function: AnyFunction) -> AnyFunction:
+    """A function whose code numba copies into every kernel that calls it, before it compiles the kernel.
 
-    numba compiles what a kernel calls, then optimizes it again with each caller: a dozen levels took minutes.
+    Compiled by itself, each function would be optimized again with each caller. A dozen levels of calls took minutes.
     """
-    compiled: Function = numba.njit(inline="always", error_model="numpy", _nrt=False)(function)
+    compiled: AnyFunction = numba.njit(inline="always", error_model="numpy", _nrt=False)(function)
     return compiled
 
 
 @called_kernel
-def add(table, into, what):  # type: ignore[no-untyped-def]
-    return numbers.add(table, into, what)
+def add(table, into, addend):  # type: ignore[no-untyped-def]
+    return numbers.add(table, into, addend)
 
 
 @called_kernel
-def subtract(table, into, what):  # type: ignore[no-untyped-def]
-    return numbers.subtract(table, into, what)
+def subtract(table, into, addend):  # type: ignore[no-untyped-def]
+    return numbers.subtract(table, into, addend)
 
 
 @called_kernel
@@ -37,13 +36,13 @@ def add_small(table, row, value):  # type: ignore[no-untyped-def]
 
 
 @called_kernel
-def add_scaled(table, into, what, factor):  # type: ignore[no-untyped-def]
-    return numbers.add_scaled(table, into, what, factor)
+def add_scaled(table, into, addend, factor):  # type: ignore[no-untyped-def]
+    return numbers.add_scaled(table, into, addend, factor)
 
 
 @called_kernel
-def add_scaled_float(real, into, table, what, factor):  # type: ignore[no-untyped-def]
-    numbers.add_scaled_float(real, into, table, what, factor)
+def add_scaled_float(real, into, table, addend, factor):  # type: ignore[no-untyped-def]
+    numbers.add_scaled_float(real, into, table, addend, factor)
 
 
 @called_kernel
@@ -57,8 +56,8 @@ def shift_left(table, row, bits):  # type: ignore[no-untyped-def]
 
 
 @called_kernel
-def copy(table, into, what):  # type: ignore[no-untyped-def]
-    numbers.copy(table, into, what)
+def copy(table, into, source):  # type: ignore[no-untyped-def]
+    numbers.copy(table, into, source)
 
 
 @called_kernel

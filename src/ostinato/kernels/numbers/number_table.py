@@ -1,11 +1,10 @@
 """Big numbers as rows of a table, for kernels: exact integers that grow, or doubles with an extended exponent.
 
-Exact: limbs of 60 bits, the lowest first; all but the highest in [0, 2**60), the highest in [-2**60, 2**60) with the
-sign of the number. `length[row]` limbs are in use, as few as possible. Approximate: column 0 is a double m, column 1 an
-exponent e that is a multiple of 500; the number is m * 2**e with |m| in [2**-500, 2**500), or 0.
+An exact number has limbs of 60 bits, as `limbs.py` describes. In an approximate number column 0 is a double m and
+column 1 an exponent e, a multiple of 500. The number is m * 2**e with |m| in [2**-500, 2**500), or 0.
 
-Functions that make a number larger return False when the row may be too short for the result, before they change
-anything: the driver then takes `grown(table)` and calls the kernel again. Approximate numbers always fit.
+A function that makes a number larger returns False if the row may be too short for the result. It has changed nothing
+then: the driver takes `grown(table)` and calls the kernel again. Approximate numbers always fit.
 """
 
 from __future__ import annotations
@@ -20,23 +19,19 @@ from numpy.typing import NDArray
 from ostinato.kernels.kernel_cache import called_kernel, inline_kernel, interpreted
 from ostinato.kernels.numbers.limbs import (
     BASE,
-    BITS,
     STEP,
     add_limbs,
-    add_product_limbs,
     add_scaled_limbs,
     add_small_limbs,
     as_real,
-    bit_length,
     int_of_limbs,
-    limbs_of_int,
     scale_limbs,
     shift_limbs,
 )
 from ostinato.kernels.numbers.python_numbers import Extended
 
 FEW = 1 << 30
-"""A product of two numbers below this is a limb."""
+"""The product of two numbers below this fits a limb."""
 LARGE = 2.0**STEP
 SMALL = 2.0**-STEP
 
@@ -51,13 +46,13 @@ class Table(NamedTuple):
 
 
 def new_table(rows: int, exact: bool, columns: int = 2) -> Table:
-    """All zero. Exact numbers below 2**(60 * columns) fit; approximate ones have two columns whatever is asked for."""
+    """All zero. Exact numbers below 2**(60 * columns) fit; approximate numbers always have two columns."""
     limbs = np.zeros((rows, columns if exact else 2), np.int64)
     return Table(limbs, limbs.view(np.float64), np.ones(rows, np.int64), exact)
 
 
 def grown(table: Table, columns: int = 0, rows: int = 0) -> Table:
-    """The same numbers with twice the columns, or at least as many `columns` and `rows` as asked for."""
+    """The same numbers with at least as many `columns` and `rows`; without arguments, with twice the columns."""
     have_rows, have = table.limbs.shape
     if not table.exact:
         columns = have
@@ -74,7 +69,7 @@ def grown(table: Table, columns: int = 0, rows: int = 0) -> Table:
 
 @inline_kernel
 def _in_range(mantissa, exponent):  # type: ignore[no-untyped-def]
-    """The same number with a mantissa as it should be; the exponent of 0, infinity and NaN means nothing."""
+    """The same number with its mantissa in range; the exponent of 0, infinity and NaN is 0."""
     if mantissa == 0.0 or not math.isfinite(mantissa):
         return mantissa, exponent * 0
     while abs(mantissa) >= LARGE:
@@ -88,7 +83,7 @@ def _in_range(mantissa, exponent):  # type: ignore[no-untyped-def]
 
 @called_kernel
 def _put(limbs, floats, row, mantissa, exponent):  # type: ignore[no-untyped-def]
-    """Any mantissa; infinity and NaN stay what they are."""
+    """Stores a number whose mantissa may be out of range. Infinity and NaN stay."""
     if not SMALL <= abs(mantissa) < LARGE:
         mantissa, exponent = _in_range(mantissa, exponent)
     floats[row, 0] = mantissa
@@ -97,11 +92,11 @@ def _put(limbs, floats, row, mantissa, exponent):  # type: ignore[no-untyped-def
 
 @called_kernel
 def _add_real(limbs, floats, row, mantissa, exponent):  # type: ignore[no-untyped-def]
-    """The addend is in range, as `_put` leaves numbers, or 2**64 beyond it."""
+    """Adds a number whose mantissa is in range, or at most 2**64 times too large."""
     if mantissa == 0.0:
         return
-    present, height = floats[row, 0], limbs[row, 1]
-    apart = exponent - height
+    present, present_exponent = floats[row, 0], limbs[row, 1]
+    apart = exponent - present_exponent
     if present == 0.0:
         pass
     elif apart == 0 or not math.isfinite(present + mantissa):
@@ -110,7 +105,7 @@ def _add_real(limbs, floats, row, mantissa, exponent):  # type: ignore[no-untype
         mantissa += present * _lowered(apart)
     else:
         mantissa = present + mantissa * _lowered(-apart)
-        exponent = height
+        exponent = present_exponent
     if not SMALL <= abs(mantissa) < LARGE:
         mantissa, exponent = _in_range(mantissa, exponent)
     floats[row, 0] = mantissa
@@ -119,11 +114,11 @@ def _add_real(limbs, floats, row, mantissa, exponent):  # type: ignore[no-untype
 
 @inline_kernel
 def _lowered(steps):  # type: ignore[no-untyped-def]
-    """2**-steps for a multiple of STEP; 0 where the number is too small to be seen beside the other one."""
+    """2**-steps, for a multiple of STEP; 0 where the product would be too small to change a sum."""
     return SMALL if steps == STEP else SMALL * SMALL if steps == 2 * STEP else 0.0
 
 
-# --- what kernels call ------------------------------------------------------------------------------------------------
+# --- operations that kernels call -------------------------------------------------------------------------------------
 
 
 @inline_kernel
@@ -146,35 +141,35 @@ def set_small(table, row, value):  # type: ignore[no-untyped-def]
 
 
 @inline_kernel
-def copy(table, into, what):  # type: ignore[no-untyped-def]
-    """Rows are equally wide: a copy always fits."""
-    used = table.length[what] if table.exact else 2
-    for place in range(used):
-        table.limbs[into, place] = table.limbs[what, place]
-    table.length[into] = table.length[what]
+def copy(table, into, source):  # type: ignore[no-untyped-def]
+    """into = source. Rows are equally wide: a copy always fits."""
+    used = table.length[source] if table.exact else 2
+    for i in range(used):
+        table.limbs[into, i] = table.limbs[source, i]
+    table.length[into] = table.length[source]
 
 
 @inline_kernel
-def add(table, into, what):  # type: ignore[no-untyped-def]
-    """into += what."""
+def add(table, into, addend):  # type: ignore[no-untyped-def]
+    """into += addend."""
     if not table.exact:
-        _add_real(table.limbs, table.floats, into, table.floats[what, 0], table.limbs[what, 1])
+        _add_real(table.limbs, table.floats, into, table.floats[addend, 0], table.limbs[addend, 1])
         return True
-    if table.length[into] == 1 and table.length[what] == 1:
-        total = table.limbs[into, 0] + table.limbs[what, 0]
+    if table.length[into] == 1 and table.length[addend] == 1:
+        total = table.limbs[into, 0] + table.limbs[addend, 0]
         if -BASE <= total < BASE:
             table.limbs[into, 0] = total
             return True
-    return add_limbs(table.limbs, table.length, into, what, False)
+    return add_limbs(table.limbs, table.length, into, addend, False)
 
 
 @inline_kernel
-def subtract(table, into, what):  # type: ignore[no-untyped-def]
-    """into -= what."""
+def subtract(table, into, addend):  # type: ignore[no-untyped-def]
+    """into -= addend."""
     if not table.exact:
-        _add_real(table.limbs, table.floats, into, -table.floats[what, 0], table.limbs[what, 1])
+        _add_real(table.limbs, table.floats, into, -table.floats[addend, 0], table.limbs[addend, 1])
         return True
-    return add_limbs(table.limbs, table.length, into, what, True)
+    return add_limbs(table.limbs, table.length, into, addend, True)
 
 
 @inline_kernel
@@ -192,28 +187,28 @@ def add_small(table, row, value):  # type: ignore[no-untyped-def]
 
 
 @inline_kernel
-def add_scaled(table, into, what, factor):  # type: ignore[no-untyped-def]
-    """into += what * factor, any int64. `into` isn't `what`."""
+def add_scaled(table, into, addend, factor):  # type: ignore[no-untyped-def]
+    """into += addend * factor, any int64. `into` isn't `addend`."""
     if not table.exact:
-        _add_real(table.limbs, table.floats, into, table.floats[what, 0] * float(factor), table.limbs[what, 1])
+        _add_real(table.limbs, table.floats, into, table.floats[addend, 0] * float(factor), table.limbs[addend, 1])
         return True
-    if table.length[what] == 1 and table.length[into] == 1 and -FEW < factor < FEW:
-        once = table.limbs[what, 0]
+    if table.length[addend] == 1 and table.length[into] == 1 and -FEW < factor < FEW:
+        once = table.limbs[addend, 0]
         if -FEW < once < FEW:
             total = table.limbs[into, 0] + once * factor
             if -BASE <= total < BASE:
                 table.limbs[into, 0] = total
                 return True
-    return add_scaled_limbs(table.limbs, table.length, into, what, factor)
+    return add_scaled_limbs(table.limbs, table.length, into, addend, factor)
 
 
 @inline_kernel
-def add_scaled_float(real, into, table, what, factor):  # type: ignore[no-untyped-def]
-    """into += what * factor, where `into` is a row of the approximate table `real` and `what` one of any table."""
+def add_scaled_float(real, into, table, addend, factor):  # type: ignore[no-untyped-def]
+    """into += addend * factor, where `into` is a row of the approximate table `real` and `addend` one of any table."""
     if table.exact:
-        mantissa, exponent = as_real(table.limbs, table.length, what)
+        mantissa, exponent = as_real(table.limbs, table.length, addend)
     else:
-        mantissa, exponent = table.floats[what, 0], table.limbs[what, 1]
+        mantissa, exponent = table.floats[addend, 0], table.limbs[addend, 1]
     if mantissa == 0.0:
         return
     # Each into its range first: the product of two doubles can be infinite.
@@ -240,41 +235,18 @@ def shift_left(table, row, bits):  # type: ignore[no-untyped-def]
     """row *= 2**bits, bits >= 0."""
     if not table.exact:
         if table.floats[row, 0] != 0.0:
-            whole = bits // STEP * STEP
+            steps = bits // STEP * STEP
             _put(
                 table.limbs,
                 table.floats,
                 row,
-                math.ldexp(table.floats[row, 0], int(bits - whole)),
-                table.limbs[row, 1] + whole,
+                math.ldexp(table.floats[row, 0], int(bits - steps)),
+                table.limbs[row, 1] + steps,
             )
         return True
     if table.limbs[row, 0] == 0 and table.length[row] == 1:
         return True
     return shift_limbs(table.limbs, table.length, row, bits)
-
-
-@inline_kernel
-def add_product(table, into, left, right):  # type: ignore[no-untyped-def]
-    """into += left * right; `into` is neither of them."""
-    if not table.exact:
-        exponent = table.limbs[left, 1] + table.limbs[right, 1]
-        mantissa, exponent = _in_range(table.floats[left, 0] * table.floats[right, 0], exponent)
-        _add_real(table.limbs, table.floats, into, mantissa, exponent)
-        return True
-    if table.length[left] == 1 and table.limbs[left, 0] == 0:
-        return True
-    return add_product_limbs(table.limbs, table.length, into, left, right)
-
-
-@inline_kernel
-def sign(table, row):  # type: ignore[no-untyped-def]
-    """-1, 0 or 1."""
-    if table.exact:
-        top = table.limbs[row, table.length[row] - 1]
-        return (1 if top > 0 else 0) - (1 if top < 0 else 0)
-    real = table.floats[row, 0]
-    return (1 if real > 0 else 0) - (1 if real < 0 else 0)
 
 
 @inline_kernel
@@ -284,30 +256,7 @@ def is_zero(table, row):  # type: ignore[no-untyped-def]
     return table.floats[row, 0] == 0.0
 
 
-@inline_kernel
-def compare(table, left, right):  # type: ignore[no-untyped-def]
-    """-1, 0 or 1: whether left is smaller, equal or larger. Exact tables only."""
-    many = table.length[left]
-    if many != table.length[right]:
-        # A number with more limbs is larger in absolute terms, so its sign decides.
-        longer = left if many > table.length[right] else right
-        larger = table.limbs[longer, table.length[longer] - 1] > 0
-        return 1 if larger == (longer == left) else -1
-    for place in range(many - 1, -1, -1):
-        one, other = table.limbs[left, place], table.limbs[right, place]
-        if one != other:
-            return 1 if one > other else -1
-    return 0
-
-
-@inline_kernel
-def bits_of(table, row):  # type: ignore[no-untyped-def]
-    """Of an exact number: it is in [-2**n, 2**n)."""
-    used = table.length[row]
-    return BITS * (used - 1) + bit_length(table.limbs[row, used - 1])
-
-
-# --- from and to Python's numbers -------------------------------------------------------------------------------------
+# --- to Python's numbers ----------------------------------------------------------------------------------------------
 
 
 def to_ints(table: Table, rows: NDArray[np.int64] | Sequence[int]) -> NDArray[np.object_]:
@@ -316,20 +265,10 @@ def to_ints(table: Table, rows: NDArray[np.int64] | Sequence[int]) -> NDArray[np
     numbers: NDArray[np.object_] = np.empty(len(rows), object)
     short = table.length[rows] == 1
     numbers[short] = table.limbs[rows[short], 0].tolist()
-    for place in np.flatnonzero(~short):
-        row = rows[place]
-        numbers[place] = int_of_limbs(table.limbs[row, : table.length[row]])
+    for i in np.flatnonzero(~short):
+        row = rows[i]
+        numbers[i] = int_of_limbs(table.limbs[row, : table.length[row]])
     return numbers
-
-
-def from_ints(numbers: Sequence[int], columns: int = 2) -> Table:
-    """An exact table of these numbers with one column to spare, or as many columns as asked for."""
-    limbs = [limbs_of_int(number) for number in numbers]
-    table = new_table(len(limbs), True, max([columns, *(len(part) + 1 for part in limbs)]))
-    for row, part in enumerate(limbs):
-        table.limbs[row, : len(part)] = part
-        table.length[row] = len(part)
-    return table
 
 
 def to_extended(table: Table, rows: NDArray[np.int64] | Sequence[int]) -> Extended:
@@ -337,5 +276,5 @@ def to_extended(table: Table, rows: NDArray[np.int64] | Sequence[int]) -> Extend
     rows = np.asarray(rows, np.int64)
     if not table.exact:
         return Extended(table.floats[rows, 0], table.limbs[rows, 1])
-    parts = [interpreted(as_real)(table.limbs, table.length, row) for row in rows]
-    return Extended(np.array([m for m, _ in parts], np.float64), np.array([e for _, e in parts], np.int64))
+    reals = [interpreted(as_real)(table.limbs, table.length, row) for row in rows]
+    return Extended(np.array([m for m, _ in reals], np.float64), np.array([e for _, e in reals], np.int64))

@@ -1,4 +1,4 @@
-"""Python's integers as exact numbers, and their conversion to doubles with an extended exponent. No kernels here."""
+"""Python's integers as exact numbers: converted to text, and to doubles with an extended exponent. No kernels here."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ REAL_BITS = 1074
 
 NOTHING, SOME, INFINITE, MINUS_INFINITE, NOT_A_NUMBER = 0, 1, 2, 4, 8
 """Flags for the kinds of values in a sum."""
+
+LOG10_OF_2 = math.log10(2)
 
 
 class Extended(NamedTuple):
@@ -60,6 +62,26 @@ def real_sums(multiples: Sequence[int], flags: Sequence[int]) -> Extended:
     flag = np.array(flags, np.int64)
     special = (flag & NOT_A_NUMBER != 0, flag & INFINITE != 0, flag & MINUS_INFINITE != 0)
     return with_not_finite(extended(multiples, REAL_BITS), *special)
+
+
+def decimal_text(unscaled: int, scale: int) -> str:
+    """All digits of an unscaled integer, with its decimal point.
+
+    >>> decimal_text(-5, 2), decimal_text(1234, 1)
+    ('-0.05', '123.4')
+    """
+    digits = _digits(abs(unscaled)).rjust(scale + 1, "0")
+    number = f"{digits[:-scale]}.{digits[-scale:]}" if scale else digits
+    return f"-{number}" if unscaled < 0 else number
+
+
+def _digits(number: int) -> str:
+    """Python refuses to write very long integers, a guard against hostile input. Halving them is also faster."""
+    if number.bit_length() < 10_000:
+        return str(number)
+    digits = int(number.bit_length() * LOG10_OF_2) // 2
+    high, low = divmod(number, 10**digits)
+    return _digits(high) + _digits(low).rjust(digits, "0")
 
 
 def with_not_finite(

@@ -1,8 +1,8 @@
 """Two kinds of numbers for one kernel: doubles, and doubles with an extended exponent where those overflow.
 
-A wide number m * 2**(512 e) travels as the complex number m + ei, with |m| in [2**-256, 2**256) or 0 + 0i: numba then
-passes it in registers and keeps it in arrays like any other. Scaling by powers of two loses nothing, so a computation
-that no double leaves gives the same bits in both kinds.
+A wide number m * 2**(512 e) is stored as the complex number m + ei, with |m| in [2**-256, 2**256), or as 0 + 0i. numba
+passes complex numbers in registers and stores them in arrays. Scaling by powers of two loses nothing, so both kinds
+give the same bits as long as no double overflows or underflows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STEP = 512
 LARGE, SMALL, SHRINK, GROW = 2.0**256, 2.0**-256, 2.0**-512, 2.0**512
 LARGEST_DOUBLE = np.finfo(np.float64).max
 LARGEST = 2.0**900
-"""From here on a double may be too small for what comes next."""
+"""A double from here on may overflow at the next event."""
 
 # --- wide numbers -----------------------------------------------------------------------------------------------------
 
@@ -58,7 +58,7 @@ def _wide_times(a, b):  # type: ignore[no-untyped-def]
 
 @register_jitable
 def _wide_scaled(a, b):  # type: ignore[no-untyped-def]
-    """A double may be anything finite: into range before it is multiplied."""
+    """Brings the factor, any finite double, into range before it multiplies."""
     factor = _in_range(b, 0.0)
     return _in_range(a.real * factor.real, a.imag + factor.imag)
 
@@ -68,7 +68,7 @@ def _wide_below(a, b):  # type: ignore[no-untyped-def]
     return _wide_plus(a, complex(-b.real, b.imag)).real < 0.0
 
 
-# --- either kind: what an uncompiled kernel calls, and what a compiled one takes for each type ------------------------
+# --- either kind: the function for uncompiled kernels, then its overload for compiled ones ----------------------------
 
 
 def plus(a: Any, b: Any) -> Any:
@@ -110,7 +110,7 @@ def _below(a, b):  # type: ignore[no-untyped-def]
 
 
 def is_sound(a: Any) -> bool:
-    """Whether the number is one, and what an event makes of it can be held too."""
+    """Whether the number isn't NaN and leaves room for the next event."""
     return bool(abs(a.real) < LARGEST)
 
 
@@ -125,6 +125,6 @@ def _is_sound(a):  # type: ignore[no-untyped-def]
 def widened(numbers: NDArray[np.float64] | NDArray[np.complex128]) -> NDArray[np.complex128]:
     """Doubles as wide numbers, exactly."""
     wide = np.zeros(numbers.shape, np.complex128)
-    for place, number in np.ndenumerate(numbers):
-        wide[place] = _in_range(float(number.real), float(number.imag))
+    for index, number in np.ndenumerate(numbers):
+        wide[index] = _in_range(float(number.real), float(number.imag))
     return wide

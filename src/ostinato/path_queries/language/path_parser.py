@@ -40,14 +40,14 @@ OneEdge(relation='written_by', inverse=True, node_types=frozenset())))
     """
     if not isinstance(text, str):
         raise QueryError("NOT_A_QUERY", f"expected the text of a path query, got {text.__class__.__name__}")
-    parser = _Parser(Cursor(text))
+    parser = _PathParser(Cursor(text))
     expression = parser.path()
     if parser.cursor.token.kind is not Kind.END:
         parser.cursor.fail(f"expected '/', '|' or the end of the path, found {parser.cursor.describe()}")
     return PathQuery(expression, name or text.strip(), text, weight, tuple(parser.spans))
 
 
-class _Parser:
+class _PathParser:
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
         self.spans: list[tuple[str, Span]] = []

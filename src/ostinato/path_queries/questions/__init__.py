@@ -1,1 +1,1 @@
-"""Questions in words: proposers of path queries, and what turns paths into answers."""
+"""Questions in words: proposers make path queries of them, answerers make answers of the paths."""

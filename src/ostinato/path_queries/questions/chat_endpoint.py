@@ -1,7 +1,7 @@
 """A language model behind an OpenAI-compatible endpoint, as proposer of path queries and as answerer.
 
-It is called only where a user gave one. Its words are never executed: they are parsed as path queries. A line that
-doesn't parse, or that could walk a relation outside the list of allowed ones, is left out.
+Ostinato calls a model only if the user configured one. It never executes the reply: it parses each line as a path
+query. It drops lines that don't parse, and lines that could walk a relation outside the list of allowed ones.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import pyarrow as pa
 
 from ostinato.calls.options import a_text, shown, whole_number
 from ostinato.errors import EnvironmentFault, QueryError
-from ostinato.path_queries.found_table import facts_of
 from ostinato.path_queries.language.path_parser import path_query, render_path
 from ostinato.path_queries.language.path_query import OneEdge, PathQuery, edges
 from ostinato.path_queries.questions.http_call import NoReply, call
+from ostinato.path_queries.result_table import facts_of
 
 DEFAULT_TIMEOUT_SECONDS = 60.0
 MOST_TIMEOUT_SECONDS = 1_000_000
@@ -32,7 +32,7 @@ _MOST_PROPOSED_LINES = 1_000
 """Number of lines of a reply that are read as proposals. Later lines are ignored."""
 _BULLET = re.compile(r"^(?:[-*•]|\d+[.)])\s+")
 _VISIBLE = re.compile(r"[!-~]+")
-"""ASCII without blanks: what a URL or a key consists of."""
+"""ASCII without blanks: the characters of URLs and keys."""
 
 PROPOSE = """Relations of a knowledge graph: {relations}.
 Write up to {k} relation paths that lead from "{topic}" to the answer of the question, one a line, the most likely
@@ -47,26 +47,26 @@ Question: {question}"""
 
 @dataclass(frozen=True, slots=True)
 class ChatEndpoint:
-    """`url` is that of the API up to and without `/chat/completions`: http or https, no redirects.
+    """`url`: the address of the API, without `/chat/completions`. It starts with http or https. Redirects fail.
 
-    The key appears in no text: no repr, error or traceback. Spark's workers ask the model themselves, so a pickle of
-    this object holds the key.
+    The key never appears in a repr, an error or a traceback. A pickle of this object contains the key, because Spark's
+    workers call the model.
     """
 
     url: str
     model: str
     relations: tuple[str, ...] = ()
-    """The relations that proposals may walk; a `.` in a proposal would walk others too. Empty: no restriction."""
+    """The relations that proposals may walk. Proposals with `.` are dropped: it walks any relation. Empty: no limit."""
     key: str | None = field(default=None, repr=False)
     k: int = 3
     most_facts: int = 200
     timeout: float = DEFAULT_TIMEOUT_SECONDS
-    """Seconds for a whole call, from looking up the host to the last byte of the reply."""
+    """Seconds for the whole call, from the lookup of the host to the last byte of the reply."""
 
     def __post_init__(self) -> None:
         checks = (_url_problem(self.url), _key_problem(self.key), _relations_problem(self.relations))
         for problem, hint in checks:
-            if problem is not None:  # never with the value: it may hold a secret
+            if problem is not None:  # the message doesn't show the value: it may contain a secret
                 raise QueryError("INVALID_OPTION", problem, hint=hint)
         object.__setattr__(self, "relations", tuple(self.relations))
         a_text("model", self.model, hint="the name of a model")
@@ -84,7 +84,7 @@ class ChatEndpoint:
         return _weighted(list(islice(proposals, self.k)))
 
     def _relations_text(self) -> str:
-        """As path queries spell them."""
+        """The relations as path queries write them."""
         return ", ".join(render_path(OneEdge(name)) for name in self.relations) or "unknown"
 
     def _proposal(self, line: str) -> PathQuery | None:
@@ -104,11 +104,11 @@ class ChatEndpoint:
 
     def _ask(self, prompt: str) -> str:
         content = self._reply(prompt)
-        if isinstance(content, NoReply):  # raised here, where no variable holds what was sent or came back
+        if isinstance(content, NoReply):  # raised here, where no variable holds the request or the reply
             raise EnvironmentFault(
                 "ENDPOINT_FAILED",
                 f"the model at {urlsplit(self.url).netloc} {content.reason}",
-                hint="it must speak the OpenAI protocol for chat completions; is the address up to /chat/completions?",
+                hint="it must speak the OpenAI protocol for chat completions; the url ends before /chat/completions",
             )
         return content
 

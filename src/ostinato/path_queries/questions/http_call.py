@@ -22,7 +22,7 @@ _READ_BYTES = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class NoReply:
-    """Why a call gave nothing, as the rest of a sentence about the server."""
+    """The reason why a call has no reply, as the rest of a sentence about the server."""
 
     reason: str
 
@@ -30,9 +30,9 @@ class NoReply:
 def call(request: urllib.request.Request, *, timeout_seconds: float, most_bytes: int) -> bytes | NoReply:
     """The reply to an http or https request. Redirects aren't followed: they would carry the headers elsewhere.
 
-    The deadline covers looking up the host, connecting, sending and every byte of the reply, however slowly they come.
+    The deadline covers the lookup of the host, connecting, sending and the whole reply.
     """
-    running = _Call(request, timeout_seconds, most_bytes)
+    running = _HttpCall(request, timeout_seconds, most_bytes)
     thread = threading.Thread(target=running.run, name="ostinato-http-call", daemon=True)
     thread.start()
     try:
@@ -43,7 +43,7 @@ def call(request: urllib.request.Request, *, timeout_seconds: float, most_bytes:
     return running.outcome
 
 
-class _Call:
+class _HttpCall:
     """A request under way in a thread. The thread calls `end` with a reply or a failure, the caller when time is up.
     The first call sets the outcome."""
 
@@ -60,7 +60,7 @@ class _Call:
         try:
             with _opener(self._connected).open(self._request, timeout=self._timeout_seconds) as response:
                 self.end(self._read(response))
-        except Exception as error:  # whatever it is, the caller has to hear of it, without its text
+        except Exception as error:  # the caller reports every kind of error, without its text
             self.end(self._failure(error))
 
     def _read(self, response: http.client.HTTPResponse) -> bytes | NoReply:
@@ -93,7 +93,7 @@ class _Call:
             return NoReply(f"answered with status {error.code}{redirects}")
         cause = error.reason if isinstance(error, urllib.error.URLError) else error
         if isinstance(cause, OSError) and cause.strerror:
-            return NoReply(f"can't be reached: {cause.strerror}")  # the words of the operating system
+            return NoReply(f"can't be reached: {cause.strerror}")  # text of the operating system, not of the server
         if isinstance(cause, TimeoutError):
             return self.too_late
         return NoReply(f"can't be asked ({cause.__class__.__name__})")

@@ -80,9 +80,9 @@ class LearntProposer:
         self.k, self.neighbours = k, neighbours
         self._paths = list(paths.values())
         features = [Counter(_features(text)) for text in paths]
-        known = Counter(feature for counted in features for feature in counted)
-        self._number = {feature: i for i, feature in enumerate(known)}
-        self._weight = np.array([math.log(1 + len(paths) / count) for count in known.values()])
+        occurrences = Counter(feature for counted in features for feature in counted)
+        self._number = {feature: i for i, feature in enumerate(occurrences)}
+        self._weight = np.array([math.log(1 + len(paths) / count) for count in occurrences.values()])
         self._index = self._postings(features)
 
     def _postings(self, features: Sequence[Counter[str]]) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:

@@ -1,1 +1,1 @@
-"""Checkpoints of streams, of whatever system: what end of input decides, and what is open."""
+"""Checkpoints of streams of any system: the results at end of input, and open partial matches."""

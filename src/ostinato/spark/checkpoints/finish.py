@@ -1,4 +1,4 @@
-"""`ost.finish`: the state of a stopped stream -> the rows that only the end of input decides, as a batch."""
+"""`ost.finish`: the checkpoint of a stopped stream -> the rows that the end of input would give, as a batch."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ostinato.spark.streams.stream_checkpoint import check_folder, check_session
 
 @only_our_errors()
 def finish(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: int | None = None) -> DataFrame:
-    """The rows that a stopped stream would still give if its input had ended. Nothing in the checkpoint changes.
+    """The rows that a stopped stream would give at the end of its input. The checkpoint doesn't change.
 
-    They are the rows of the clause, of the workload, the summary or the correlation: what the streaming query did with
-    those has to be done to these as well. Where a query has several such operators, `operator` says which one
-    is meant. Of a correlation with an archive that is no path, `ost.correlate(...).finish(checkpoint)` knows the rest.
+    They are the rows of the clause, the workload, the summary or the correlation: apply the rest of the streaming query
+    to them as well. If a query has several such operators, `operator` selects one. For a correlation whose archive
+    isn't a path, use `ost.correlate(...).finish(checkpoint)`.
     """
     checkpoint = check_folder(spark, checkpoint)
     if operator is None and CorrelationCheckpoint(spark, checkpoint).last() is not None:

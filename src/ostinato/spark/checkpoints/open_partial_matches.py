@@ -1,4 +1,4 @@
-"""`ost.state`: a running or stopped stream's checkpoint -> its open partial matches, one row for each key with one."""
+"""`ost.state`: the checkpoint of a running or stopped stream -> its open partial matches, one row for each key."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ostinato.spark.streams.stream_checkpoint import check_folder, open_checkpoi
 
 @only_our_errors()
 def state(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: int | None = None) -> DataFrame:
-    """Partition keys, `waiting_since` (the time of the first row), `rows` so far, and the variables that may come
-    `next`, as of the last committed batch.
+    """The open partial matches as of the last committed batch: partition keys, `waiting_since` (the time of the first
+    row), `rows` so far, and the variables that may come `next`.
 
-    Conditions over the run so far are taken as fulfilled, so `next` may name more than can really follow. Rows that
-    still wait for the watermark aren't counted. Where a query has several clauses, `operator` says which is meant.
+    Conditions over the run so far count as true, so `next` may name variables that can't follow. Rows that wait for
+    the watermark aren't counted. If a query has several clauses, `operator` selects one.
     """
     opened = open_checkpoint(spark, check_folder(spark, checkpoint), operator)
     return definition_of(opened).open_partial_matches(opened)

@@ -1,8 +1,8 @@
-"""One clause on a batch DataFrame: project what is needed, bring keys together, match in Python, put measures around.
+"""One clause on a batch DataFrame -> a lazy DataFrame of its rows.
 
-The plan is lazy and made of public operations only, so it is the same on Spark Connect:
-select -> repartition by key [-> sort] -> mapInArrow -> where (raises what a row reported) -> select; or slices
-(spark/clause/sliced.py) where keys aren't what the work can be shared by.
+The plan uses public operations only, so it is the same on Spark Connect:
+select -> repartition by key [-> sort] -> mapInArrow -> where (raises errors of tasks) -> select; or slices
+(spark/clause/sliced.py) if keys can't spread the work.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ MEMORY_BUDGET_BYTES = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class BatchOptions:
-    """`sort`: who brings the rows of a key into order. `memory_budget`: bytes of a task above which Spark does.
+    """`sort`: who sorts the rows of a key. `memory_budget`: with sort="auto", Spark sorts larger tasks, in bytes.
 
-    `skew`: whether each key is one task's ("hash"), or the rows of all keys are cut into ranges ("slice").
+    `skew`: one task matches all rows of a key ("hash"), or the rows of all keys are cut into ranges ("slice").
     """
 
     sort: SortBy = "auto"
@@ -50,17 +50,15 @@ def match_batch(query: SparkQuery, options: BatchOptions) -> DataFrame:
         warn("MATCH_RECOGNIZE without ORDER BY: Spark keeps no order of its own, so the result may differ between runs")
     is_cut = options.skew == "slice" or not query.bound.partition_by
     if is_cut and declined_by_tasks(query.plan) is None:
-        found = matched_in_slices(query)
+        matched = matched_in_slices(query)
     else:
-        found = _matched_by_key(query, sorted_by_spark=_sorts_by_spark(query, options))
-    return query.measured(found.where(RAISES))
+        matched = _matched_by_key(query, sorted_by_spark=_sorts_by_spark(query, options))
+    return query.measured(matched.where(RAISES))
 
 
 def _matched_by_key(query: SparkQuery, *, sorted_by_spark: bool) -> DataFrame:
-    """Each key is matched by one task, many keys by each."""
-    keys = query.bound.partition_by
-    df = query.shipped.selected()
-    df = df.repartition(*(query.shipped.column(name) for name in keys)) if keys else df.repartition(1)
+    """Each task matches all rows of its keys."""
+    df = query.shipped.by_key(query.bound.partition_by)
     if sorted_by_spark:
         df = df.sortWithinPartitions(*query.sort_order())
     schema = query.worker_schema()

@@ -1,4 +1,4 @@
-"""One clause on one DataFrame, batch or streaming: `ost.match_recognize`, and what `ost.sql` does with each clause."""
+"""One clause on one DataFrame, batch or streaming -> its rows: for `ost.match_recognize` and `ost.sql`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ostinato.streams.stream_settings import DEFAULT_BUCKETS, Late, StreamSettin
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a caller may set."""
+    """The options of a caller."""
 
     limits: Limits = Limits()
     batch: BatchOptions = BatchOptions()
@@ -44,13 +44,13 @@ def match_recognize(
     buckets: int = DEFAULT_BUCKETS,
     decision_time: str | None = None,
 ) -> Callable[[DataFrame], DataFrame]:
-    """A function for `df.transform` that answers one MATCH_RECOGNIZE clause on a DataFrame.
+    """A function for `df.transform` that runs one MATCH_RECOGNIZE clause on a DataFrame.
 
     `df.transform(ost.match_recognize("PARTITION BY symbol ORDER BY ts MEASURES ... PATTERN (...) DEFINE ..."))`, or
     the same with an `ost.pattern(...)` in place of the text. The options are those of `ost.sql`.
     """
     text = clause.to_sql() if isinstance(clause, PatternQuery) else clause
-    parse_clause(text)  # errors in the text show here, not when the DataFrame comes
+    parse_clause(text)  # raises errors in the text before there is a DataFrame
     options = Options(
         Limits(max_partial_matches),
         BatchOptions(sort, memory_budget, skew),
@@ -71,7 +71,7 @@ def match_dataframe(
     query: MatchRecognize, df: DataFrame, options: Options = Options(), settings: Settings | None = None
 ) -> DataFrame:
     """The clause's rows as a DataFrame, streaming if the input is; nothing runs yet."""
-    asked = plan_query(query, df, options.limits, settings or session_settings(df))
+    planned = plan_query(query, df, options.limits, settings or session_settings(df))
     if df.isStreaming:
         if options.batch != BatchOptions():
             raise QueryError(
@@ -79,11 +79,11 @@ def match_dataframe(
                 "sort, memory_budget and skew are for batch DataFrames",
                 hint="this DataFrame is a stream: leave them out",
             )
-        return match_stream(asked, options.stream)
+        return match_stream(planned, options.stream)
     if not options.stream.is_default:
         raise QueryError(
             "INVALID_OPTION",
             "late, eager, buckets and decision_time are for streaming DataFrames",
             hint="this DataFrame is a batch: leave them out",
         )
-    return match_batch(asked, options.batch)
+    return match_batch(planned, options.batch)

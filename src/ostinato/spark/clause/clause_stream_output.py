@@ -1,4 +1,4 @@
-"""The columns of a stream's output: those of the batch query, and the decision time and the mark of late rows."""
+"""The output columns of a clause on a stream: those of a batch, the decision time, and the mark of late rows."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ostinato.streams.stream_settings import LATE_COLUMN, StreamSettings
 
 
 def stream_schema(query: SparkQuery, stream: StreamSettings, delay_ms: int | None = None) -> s.StructType:
-    """What the core gives: the worker's columns and ours, but errors, which travel before the rows are unpacked.
+    """The columns of the core's rows: the worker's without ERROR, the decision time, and the mark of late rows.
 
-    With a delay the decision time is marked as an event time with that watermark, for operators that follow.
+    With a delay, the decision time is an event time with that watermark, for operators that follow.
     """
     fields = [field for field in query.worker_schema().fields if field.name != ERROR]
     marked = None if delay_ms is None else {WATERMARK: delay_ms}
@@ -31,12 +31,12 @@ def stream_schema(query: SparkQuery, stream: StreamSettings, delay_ms: int | Non
     return s.StructType(fields)
 
 
-def measured_stream(query: SparkQuery, stream: StreamSettings, found: DataFrame) -> DataFrame:
-    """The output columns. What the stream adds are further measures to the query."""
+def measured_stream(query: SparkQuery, stream: StreamSettings, matched: DataFrame) -> DataFrame:
+    """The output columns. Columns that the stream adds are further measures of the query."""
     measuring = copy.copy(query)
     measuring.plan = _with_stream_columns(query.plan, stream)
     measuring.bound = measuring.plan.bound
-    return measuring.measured(found)
+    return measuring.measured(matched)
 
 
 def _with_stream_columns(plan: MatchPlan, stream: StreamSettings) -> MatchPlan:
@@ -45,7 +45,7 @@ def _with_stream_columns(plan: MatchPlan, stream: StreamSettings) -> MatchPlan:
     if stream.decision_time is not None:
         added[stream.decision_time] = Column(DECIDED)
     for name in added:
-        if name.lower() in (known.lower() for known in bound.output_names):
+        if name.lower() in (output.lower() for output in bound.output_names):
             raise QueryError(
                 "DUPLICATE_COLUMN",
                 f"the output already has a column '{name}', which the stream would add",
@@ -58,14 +58,14 @@ def _with_stream_columns(plan: MatchPlan, stream: StreamSettings) -> MatchPlan:
         bound=replace(
             bound,
             measures=(*bound.measures, *more),
-            # Measures of unmatched rows are already NULL here; the decision time is theirs too.
+            # `_of_match` makes measures of unmatched rows NULL. Unmatched rows also have a decision time.
             clause=replace(clause, measures=(*clause.measures, *more), output=_without_unmatched(clause.output)),
         ),
     )
 
 
 def _of_match(measure: Expr, output: Output, stream: StreamSettings) -> Expr:
-    """NULL for rows that are in no match, whatever the measure makes of no values."""
+    """The measure, but NULL for rows outside of a match, even if the measure of no values isn't NULL."""
     if output is Output.ALL_ROWS_WITH_UNMATCHED:
         measure = Case(None, ((Column(MATCHED), measure),), None)
     if stream.late == "show":

@@ -1,4 +1,4 @@
-"""One clause on a stream: its definition, kept beside the state, and the task that its workers run."""
+"""One clause on a stream: its definition, stored beside the state, and the task of its workers."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClauseDefinition(StreamDefinition):
-    """One clause with everything that its answer depends on."""
+    """One clause with everything that its result depends on."""
 
     kind: ClassVar[str] = "clause"
 
     clause: str
-    """As rendered from what was understood: spaces and comments of the user's text make no other query."""
+    """Rendered from the parsed clause, so spaces and comments of the user's text don't matter."""
     input_name: str | None
     columns: str
-    """The input's columns as Spark's JSON: names are resolved among them."""
+    """The input's columns as Spark's JSON, to resolve names."""
     shipped: str
-    """The columns that travel and are kept, with their Arrow types."""
+    """The shipped columns, which the state stores, with their Arrow types."""
     settings: Settings
     limits: Limits
     stream: StreamSettings
@@ -69,13 +69,13 @@ class ClauseDefinition(StreamDefinition):
         return ClauseDefinition(**{**values, "settings": settings, "limits": limits, "stream": stream})
 
     def state_values(self) -> object:
-        """Limits, the treatment of late rows, and columns that the clause doesn't use may change between runs."""
+        """All but limits, the treatment of late rows, and columns that the clause doesn't use."""
         values = asdict(self)
         del values["limits"], values["columns"], values["stream"]["late"]
         return values
 
     def query(self, spark: SparkSession) -> SparkQuery:
-        """The same plan again, over an input of the same columns that has no rows."""
+        """The plan over an empty input with the same columns."""
         clause = parse_clause(self.clause, input_name=self.input_name)
         query = plan_query(clause, self.empty_input(spark), self.limits, self.settings)
         check_same_columns(described(query.shipped.schema), self)
@@ -111,16 +111,15 @@ class ClauseBucketTask(BucketTask):
     settings: StreamSettings
 
     def new_core(self) -> StreamWorker:
-        from ostinato.clause.stream.clause_stream import StreamOptions, StreamWorker
+        from ostinato.clause.stream.clause_stream import StreamWorker
 
-        places = condition_places(len(self.typed.plan.row_conditions))
-        options = StreamOptions(late=self.settings.late, eager=self.settings.eager)
-        return StreamWorker(self.typed, places, options, self.fingerprint)
+        conditions = condition_places(len(self.typed.plan.row_conditions))
+        return StreamWorker(self.typed, conditions, self.settings, self.fingerprint)
 
     def rows(self, results: OutputRows) -> pa.Table:
         if not results.count:
             return self.output.empty_table()
-        # A first batch may show late rows before there is any watermark.
+        # A first batch may show late rows before there is a watermark.
         decided = results.arrays[DECIDED]
         clamped = pc.max_element_wise(decided.view(pa.int64()), FIRST_WATERMARK_US).view(decided.type)
         arrays = {**results.arrays, DECIDED: clamped}
@@ -141,7 +140,7 @@ def clause_task(query: SparkQuery, definition: ClauseDefinition) -> ClauseBucket
 
 @dataclass(frozen=True, slots=True)
 class OpenRuns:
-    """For mapInArrow: states of buckets in, their open runs out, with a column for an error."""
+    """For mapInArrow: states of buckets in, their open partial matches out, with a column for an error."""
 
     task: ClauseBucketTask
     output: pa.Schema

@@ -1,4 +1,4 @@
-"""One clause on a streaming DataFrame, in append mode: the stream operator with what the clause needs around it."""
+"""One clause on a streaming DataFrame -> a streaming DataFrame of its rows, in append mode."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def match_stream(query: SparkQuery, stream: StreamSettings) -> DataFrame:
 
 
 def check_query(query: SparkQuery, *, eager: bool = False, can_be_eager: bool = False) -> int | None:
-    """The watermark's delay in milliseconds, or None where there is none and none is needed (`eager`)."""
+    """The watermark's delay in milliseconds; None if an `eager` stream has no watermark. Raises if it can't stream."""
     order = query.bound.order_by
     check_streamable(query.plan, query.source.arrow_column(order[0].column) if order else None)
     first = order[0]
@@ -45,7 +45,7 @@ def check_query(query: SparkQuery, *, eager: bool = False, can_be_eager: bool = 
 
 
 def warn_of_unbounded_state(plan: MatchPlan) -> None:
-    """Nothing ends an open run but the rows of its key, and its rows are kept until then."""
-    why = why_unbounded(plan)
-    if why is not None:
-        warn(f"the state of this stream may grow without bound: {why}; add WITHIN to the pattern")
+    """Warns if only later rows of its key can end a partial match: its rows are stored until then."""
+    reason = why_unbounded(plan)
+    if reason is not None:
+        warn(f"the state of this stream may grow without bound: {reason}; add WITHIN to the pattern")

@@ -1,4 +1,4 @@
-"""The Spark task of a clause. Workers load the engines; the driver plans a query without loading a kernel."""
+"""The Spark task of a clause on a batch. Only workers load the engine."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ostinato.rows.packed_conditions import condition_places
 
 @dataclass(frozen=True, slots=True)
 class SparkTask:
-    """Everything a task needs, sent to the executors once per query."""
+    """For mapInArrow: all rows of some keys in, the rows of their matches out."""
 
     typed: TypedPlan
     shipped: tuple[str, ...]
-    """The names of the columns that arrive, in their order."""
+    """The names of arriving columns, in their order."""
     output: pa.Schema
     sorted_by_spark: bool
 

@@ -1,15 +1,14 @@
-"""What the tasks of a sliced query run. Rows of three kinds travel between them in one schema.
+"""The tasks of a sliced query. Rows of three kinds travel between them in one schema.
 
-Results have SLICE where their match numbers count from where that slice took over, and none where they are final. An
-edge has its bytes in RECORD and goes to the task that stitches; so do numbers, as text, which go to their slice's
-results. TARGET says which rows have to meet.
+Output rows have their slice in SLICE if their match numbers count from the start of that slice; NULL: they are final.
+Edges of slices have their bytes in RECORD, and go to the task that stitches. Match counts, which RECORD holds as text,
+go to the output rows of their slice. Rows with the same TARGET go to the same task.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -18,17 +17,15 @@ from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.expressions.syntax import MatchNumber
+from ostinato.rows.batches import OutputRows, batches_of, failure
 from ostinato.rows.column_names import PREFIX
 from ostinato.rows.packed_conditions import condition_places
-
-if TYPE_CHECKING:
-    from ostinato.rows.batches import OutputRows
 
 TARGET = f"{PREFIX}target"
 SLICE = f"{PREFIX}slice"
 RECORD = f"{PREFIX}record"
 _STITCHING = 0
-"""The target of edges. Results of slice i have i + 1."""
+"""The target of edges. Output rows of slice i have i + 1."""
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -42,7 +39,6 @@ class SliceTask:
     output: pa.Schema
 
     def __call__(self, batches: Batches) -> Batches:
-        from ostinato.rows.batches import failure
         from ostinato.slices.slice_records import edge_records
         from ostinato.slices.slice_worker import SliceWorker
 
@@ -65,13 +61,12 @@ class SliceTask:
 
 @dataclass(frozen=True, slots=True)
 class StitchTask:
-    """Finishes what slices left, where their edges meet; what is done goes on as it is."""
+    """Completes the matches at the edges of slices. Output rows pass unchanged."""
 
     typed: TypedPlan
     output: pa.Schema
 
     def __call__(self, batches: Batches) -> Batches:
-        from ostinato.rows.batches import failure
         from ostinato.slices.slice_records import edges_of
         from ostinato.slices.stitcher import Stitcher
 
@@ -96,7 +91,7 @@ class StitchTask:
 
 @dataclass(frozen=True, slots=True)
 class NumberTask:
-    """Lets MATCH_NUMBER() of a slice go on where the slices before it ended."""
+    """Adds the number of matches in earlier slices to MATCH_NUMBER()."""
 
     plan: MatchPlan
     output: pa.Schema
@@ -109,33 +104,32 @@ class NumberTask:
         from ostinato.slices.slice_records import numbered_slots, renumbered
 
         slots = numbered_slots(self.plan)
-        numbers: dict[int, int] = {}
+        matches_before: dict[int, int] = {}
         waiting: list[pa.RecordBatch] = []
         for batch in _named(batches, self.output):
-            told = batch.filter(batch.column(RECORD).is_valid())
-            for number, before in zip(told.column(SLICE).to_pylist(), told.column(RECORD).to_pylist(), strict=True):
-                numbers[number] = int(before)
+            counts = batch.filter(batch.column(RECORD).is_valid())
+            for number, before in zip(counts.column(SLICE).to_pylist(), counts.column(RECORD).to_pylist(), strict=True):
+                matches_before[number] = int(before)
             waiting.append(batch.filter(batch.column(RECORD).is_null()))
         for batch in waiting:
             slices = batch.column(SLICE).to_pylist()
-            before = pa.array([0 if number is None else numbers.get(number, 0) for number in slices], pa.int64())
+            before = pa.array([0 if number is None else matches_before.get(number, 0) for number in slices], pa.int64())
             columns = dict(zip(batch.schema.names, batch.columns, strict=True))
             yield pa.RecordBatch.from_arrays(list(renumbered(columns, slots, before).values()), schema=batch.schema)
 
 
 def _named(batches: Batches, output: pa.Schema) -> Batches:
-    """Between tasks columns have other names."""
+    """The batches with the names of `output`; between tasks, columns have other names."""
     return (batch.rename_columns(output.names) for batch in batches)
 
 
-def _results(found: OutputRows, output: pa.Schema, target: int, number: int | None) -> Batches:
-    from ostinato.rows.batches import OutputRows, batches_of
+def _results(rows: OutputRows, output: pa.Schema, target: int, number: int | None) -> Batches:
 
-    where = {
-        TARGET: pa.repeat(pa.scalar(target, pa.int32()), found.count),
-        SLICE: pa.repeat(pa.scalar(number, pa.int32()), found.count),
+    directions = {
+        TARGET: pa.repeat(pa.scalar(target, pa.int32()), rows.count),
+        SLICE: pa.repeat(pa.scalar(number, pa.int32()), rows.count),
     }
-    return batches_of(OutputRows(found.count, {**found.arrays, **where}), output)
+    return batches_of(OutputRows(rows.count, {**rows.arrays, **directions}), output)
 
 
 def _record(output: pa.Schema, target: int, number: int | None, record: bytes) -> pa.RecordBatch:

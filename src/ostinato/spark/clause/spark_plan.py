@@ -1,8 +1,9 @@
-"""One clause on one DataFrame, taken apart for Spark: types asked of Spark, columns to ship, measures put around."""
+"""One clause on one DataFrame -> Spark's types, the columns to ship, and the measures that Spark evaluates."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 
 import pyarrow as pa
 from pyspark.sql import Column as SparkColumn
@@ -13,9 +14,9 @@ from ostinato.clause.language.clause_binding import bind
 from ostinato.clause.plan.match_plan import MatchPlan, make_plan, slot_name
 from ostinato.clause.plan.typed_plan import Limits, TypedPlan, check_condition, type_plan
 from ostinato.clause.query.clause import MatchRecognize, Output
-from ostinato.errors import speaking_of
+from ostinato.errors import errors_quoting
 from ostinato.expressions.render import quote, render_expression
-from ostinato.expressions.syntax import Aggregate, Case, Column, Expr, Navigation, span_of
+from ostinato.expressions.syntax import Aggregate, Case, Column, Expr, Navigation, rebuild
 from ostinato.expressions.types import Settings
 from ostinato.rows.column_names import ERROR, MATCHED
 from ostinato.spark.session.quiet import without_error_log
@@ -30,7 +31,7 @@ def plan_query(clause: MatchRecognize, df: DataFrame, limits: Limits, settings: 
 
 
 class SparkQuery:
-    """The common part of the batch plan and the streaming plan of one clause."""
+    """The part of a plan that a batch and a stream have in common."""
 
     def __init__(self, plan: MatchPlan, df: DataFrame, limits: Limits, settings: Settings) -> None:
         self.plan = plan
@@ -40,9 +41,9 @@ class SparkQuery:
         self.types = self._types()
         for name in self._ordering_columns:
             self.source.arrow_column(name)
-        with speaking_of(self.bound.clause.text):
+        with errors_quoting(self.bound.clause.text):
             for condition in plan.row_conditions:
-                check_condition(self.source.arrow(self.types[condition], "a condition"), span_of(condition))
+                check_condition(self.source.arrow(self.types[condition], "a condition"), condition.span)
         self.shipped = self._shipped()
 
     @property
@@ -61,7 +62,7 @@ class SparkQuery:
     # --- types ---
 
     def _types(self) -> dict[Expr, s.DataType]:
-        """What Spark makes of the expressions over one row. The first that it refuses is reported as ours."""
+        """Spark's types of the expressions over one row. Raises a QueryError for the first that Spark refuses."""
         exprs = [*(item.expr for item in self.plan.inputs), *self.plan.row_conditions]
         try:
             return self.source.types(exprs)
@@ -71,14 +72,14 @@ class SparkQuery:
             raise
 
     def _check(self, df: DataFrame, expr: Expr, written: Expr) -> None:
-        """Raises our error if it is this expression that Spark refuses."""
+        """Raises a QueryError if Spark refuses this expression."""
         error = refused(df, expr, written, self.bound.clause.text)
         if error is not None:
             raise error from None
 
     @functools.cached_property
     def typed(self) -> TypedPlan:
-        """The plan with its types, to be sent to workers."""
+        """The plan with its types, for workers."""
         return type_plan(
             self.plan,
             lambda expr: self.source.arrow(
@@ -98,7 +99,7 @@ class SparkQuery:
         return ShippedRows.of(self.source, columns | packed_columns(self.plan.row_conditions, self.types))
 
     def sort_order(self) -> list[SparkColumn]:
-        """Partition keys, then ORDER BY, of what travels."""
+        """Partition keys, then ORDER BY, as shipped columns."""
         order = [self.shipped.column(name) for name in self.bound.partition_by]
         for bound in self.bound.order_by:
             column, key = self.shipped.column(bound.column), bound.key
@@ -111,7 +112,7 @@ class SparkQuery:
     # --- after matching ---
 
     def worker_schema(self) -> s.StructType:
-        """The columns of the rows that matching gives."""
+        """The columns of the rows that workers return."""
         fields = [s.StructField(name, self.source.column_types[name]) for name in self.plan.shown]
         for i, (slot, kind) in enumerate(zip(self.plan.slots, self.typed.slot_types, strict=True)):
             fields.append(s.StructField(slot_name(i), self._slot_type(slot, kind)))
@@ -120,7 +121,7 @@ class SparkQuery:
         return s.StructType([*fields, s.StructField(ERROR, s.StringType())])
 
     def _slot_type(self, slot: Expr, kind: pa.DataType) -> s.DataType:
-        """A value of one row keeps Spark's own type, which says more than Arrow's: INTERVAL HOUR."""
+        """A value of one row keeps its Spark type, which may be more precise than Arrow's: INTERVAL HOUR."""
         match slot:
             case Navigation(operand=operand) | Aggregate("min" | "max" | "min_by" | "max_by", (operand, *_)):
                 return self.types.get(operand) or spark_type(kind)
@@ -128,19 +129,30 @@ class SparkQuery:
                 return s.ArrayType(self.types[operand])
         return spark_type(kind)
 
-    def measured(self, found: DataFrame) -> DataFrame:
-        """The output columns in the standard's order, measures evaluated by Spark around what matching gave."""
-        shows_unmatched = self.bound.clause.output is Output.ALL_ROWS_WITH_UNMATCHED
-        columns = {name: quote(name) for name in self.plan.shown}
+    def outputs(self) -> dict[str, Expr]:
+        """The output columns in the standard's order, as expressions over the columns that workers return."""
+        outputs: dict[str, Expr] = {name: Column(name) for name in self.plan.shown}
         for measure, expr in zip(self.bound.measures, self.plan.outer, strict=True):
-            measured = Case(None, ((Column(MATCHED), expr),), None) if shows_unmatched else expr
-            columns[measure.name] = f"{render_expression(measured)} AS {quote(measure.name)}"
+            shows_unmatched = self.bound.clause.output is Output.ALL_ROWS_WITH_UNMATCHED
+            outputs[measure.name] = Case(None, ((Column(MATCHED), expr),), None) if shows_unmatched else expr
+        return {name: outputs[name] for name in self.bound.output_names}
+
+    def measured(self, matched: DataFrame) -> DataFrame:
+        """The output columns. Spark evaluates the measures over the rows that workers returned."""
+        columns = [f"{render_expression(expr)} AS {quote(name)}" for name, expr in self.outputs().items()]
         with without_error_log():
             try:
-                result = found.selectExpr(*(columns[name] for name in self.bound.output_names))
-                _ = result.schema  # Connect analyses late: let errors show here
+                result = matched.selectExpr(*columns)
+                _ = result.schema  # Connect analyses late: raises errors here
             except SparkRefused:
                 for measure, expr in zip(self.bound.clause.measures, self.plan.outer, strict=True):
-                    self._check(found, expr, measure.expression)
+                    self._check(matched, expr, measure.expression)
                 raise
         return result
+
+
+def over_columns(expr: Expr, names: Mapping[str, str]) -> Expr:
+    """The expression over other columns: `names` has the new name of each column."""
+    if isinstance(expr, Column):
+        return Column(names[expr.name])
+    return rebuild(expr, lambda inner: over_columns(inner, names))

@@ -1,4 +1,4 @@
-"""For mapInArrow: the state of some buckets of keys and the rows that came for them in; pairs and new state out."""
+"""For mapInArrow: the states of some buckets of keys and their new rows in; pairs and new states out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.calls.foreign_errors import ours_or_raise
-from ostinato.rows.column_names import ERROR
+from ostinato.kernels.constants import NO_TIME
+from ostinato.rows.batches import failure, one_array
+from ostinato.rows.times import microseconds_of
 from ostinato.spark.correlations.correlation_packing import (
     ARCHIVE_COUNT,
     ARCHIVE_ROWS,
@@ -22,30 +24,24 @@ from ostinato.spark.correlations.correlation_packing import (
     PACK,
     PAIRS,
     STATE,
+    STEPPED,
     WANTED,
 )
+from ostinato.spark.shipping.spark_types import arrow_type
 from ostinato.spark.streams.stream_packing import BUCKET, one_batch, pack_batch, pack_results, unpack_table
 
 if TYPE_CHECKING:
     from ostinato.correlations.task.correlation_task import CorrelationOptions, CorrelationTask
-    from ostinato.correlations.task.correlation_worker import CorrelationStep, Correlator
+    from ostinato.correlations.task.correlation_worker import Correlator, StoredStep
     from ostinato.spark.correlations.worker_reads import WorkerReads
 
 Batches = Iterator[pa.RecordBatch]
-STEPPED = pa.schema(
-    [
-        pa.field(BUCKET, pa.int32()),
-        pa.field(KIND, pa.int8()),
-        pa.field(PACK, pa.binary()),
-        *(pa.field(name, pa.int64()) for name in (LATEST, *COUNTS)),
-        pa.field(ERROR, pa.string()),
-    ]
-)
+_OUTPUT = pa.schema([pa.field(field.name, arrow_type(field.dataType, "UTC", field.name)) for field in STEPPED.fields])
 
 
 @dataclass(slots=True)
 class _Bucket:
-    """What came for one bucket: packs by kind, and the latest time it had met."""
+    """The packs of one bucket by kind, and the latest time of its earlier rows."""
 
     latest: int | None = None
     packs: dict[int, list[bytes]] = field(default_factory=dict)
@@ -53,35 +49,34 @@ class _Bucket:
 
 @dataclass(frozen=True, slots=True)
 class AdvanceBuckets:
-    """One step of a stream for each bucket that has a state or rows."""
+    """One step of the stream for each bucket with a state or new rows."""
 
     task: CorrelationTask
     options: CorrelationOptions
     live: pa.Schema
     archive: pa.Schema
-    """Of the archive's own rows, and of those that are read back."""
+    """The columns of archive rows, new ones and those that are read back."""
     pairs: pa.Schema
     watermark: int | None
-    """Rows up to it are complete; None: no row has been seen before this batch."""
+    """Rows up to this time are complete; None: there was no row before this batch."""
     late_until: int | None
-    """The watermark of the batch before: rows that come now and aren't later are late."""
+    """The watermark of the batch before. New rows up to this time are late."""
     read_back: frozenset[int] = frozenset()
-    """The buckets for which HISTORY was read; for the others nothing was."""
+    """The buckets whose HISTORY was read."""
     reader: WorkerReads | None = None
-    """Reads what is wanted here and now, instead."""
+    """Reads older rows in the worker. None: Spark reads them, and the batch runs again."""
     finished: bool = False
-    """The input has ended: only pairs come out."""
+    """Whether the input has ended. Then there are only pairs, no state."""
 
     def __call__(self, batches: Batches) -> Batches:
         from ostinato.correlations.task.correlation_worker import Correlator
-        from ostinato.rows.batches import failure
 
         try:
             correlator = Correlator(self.task, self.options)
             for number, bucket in sorted(_gathered(batches).items()):
                 yield _records(number, self._advanced(correlator, number, bucket))
         except Exception as error:
-            yield failure(ours_or_raise(error), STEPPED)
+            yield failure(ours_or_raise(error), _OUTPUT)
 
     def _advanced(self, correlator: Correlator, number: int, bucket: _Bucket) -> list[dict[str, Any]]:
         rows = _table(bucket, LIVE_ROWS, self.live)
@@ -89,8 +84,8 @@ class AdvanceBuckets:
         if arrived:
             times = self._times(rows)
             rows = rows.filter(pa.array(self._is_in_time(times)))
-            known = [int(times.max())] if (times != _NO_TIME).any() else []
-            latest = max([*known, *([] if latest is None else [latest])], default=None)
+            new_latest = [int(times.max())] if (times != NO_TIME).any() else []
+            latest = max([*new_latest, *([] if latest is None else [latest])], default=None)
         step = self._step(correlator, number, bucket, rows)
         records: list[dict[str, Any]] = [{KIND: PAIRS, PACK: pack} for pack in self._packed(step.results)]
         if step.wanted.num_rows:
@@ -102,11 +97,11 @@ class AdvanceBuckets:
         counts[ARCHIVE_COUNT] = step.counts.rows - rows.num_rows
         return [*records, {KIND: STATE, PACK: step.state, LATEST: latest, **counts}]
 
-    def _step(self, correlator: Correlator, number: int, bucket: _Bucket, rows: pa.Table) -> CorrelationStep:
+    def _step(self, correlator: Correlator, number: int, bucket: _Bucket, rows: pa.Table) -> StoredStep:
         state = bucket.packs.get(STATE, [None])[0]
         archive = None if self.task.shared else _table(bucket, ARCHIVE_ROWS, self.archive)
         history = _table(bucket, HISTORY, self.archive) if number in self.read_back else None
-        watermark = _NO_TIME if self.watermark is None else self.watermark
+        watermark = NO_TIME if self.watermark is None else self.watermark
         step = correlator.advance(state, rows, archive, watermark, finished=self.finished, history=history)
         if step.wanted.num_rows and self.reader is not None:
             history = self.reader.read(number, step.wanted)
@@ -114,33 +109,27 @@ class AdvanceBuckets:
         return step
 
     def _times(self, rows: pa.Table) -> np.ndarray[Any, np.dtype[np.int64]]:
-        from ostinato.rows.batches import one_array
-        from ostinato.rows.times import microseconds_of
 
         return microseconds_of(one_array(rows.column(self.task.live.time_columns.start)))
 
     def _is_in_time(self, times: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """A row without a time is late: nobody knows where it belongs."""
-        return times > (_NO_TIME if self.late_until is None else self.late_until)
+        """Marks the rows that aren't late. A row without a time is late."""
+        return times > (NO_TIME if self.late_until is None else self.late_until)
 
     def _packed(self, results: pa.Table) -> Iterator[bytes]:
         return pack_results(results.rename_columns(self.pairs.names).cast(self.pairs))
 
 
-_NO_TIME = -(1 << 63)
-"""As in `matching.search`, which this module doesn't load before a worker runs."""
-
-
 def _gathered(batches: Batches) -> dict[int, _Bucket]:
-    found: dict[int, _Bucket] = {}
+    buckets: dict[int, _Bucket] = {}
     for batch in batches:
         numbers, kinds, packs, latest = (column.to_pylist() for column in batch.columns)
         for number, kind, pack, time in zip(numbers, kinds, packs, latest, strict=True):
-            bucket = found.setdefault(number, _Bucket())
+            bucket = buckets.setdefault(number, _Bucket())
             bucket.packs.setdefault(kind, []).append(pack)
             if kind == STATE:
                 bucket.latest = time
-    return found
+    return buckets
 
 
 def _table(bucket: _Bucket, kind: int, schema: pa.Schema) -> pa.Table:
@@ -148,4 +137,4 @@ def _table(bucket: _Bucket, kind: int, schema: pa.Schema) -> pa.Table:
 
 
 def _records(bucket: int, records: Sequence[dict[str, Any]]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([{BUCKET: bucket, **record} for record in records], schema=STEPPED)
+    return pa.RecordBatch.from_pylist([{BUCKET: bucket, **record} for record in records], schema=_OUTPUT)

@@ -1,6 +1,6 @@
-"""Times of a correlation as whole numbers (microseconds, or the numbers that order the rows) <-> Spark's own types.
+"""Times of a correlation as integers (microseconds, or the numbers that order the rows) <-> values of Spark's types.
 
-A constant of the column's own type is what Parquet's statistics are compared with; a number is what a join compares.
+Parquet's statistics are compared with constants of the column's type. Joins compare integers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LAST_NUMBER = (1 << 63) - 1
 
 
 def as_number(column: str, kind: s.DataType) -> str:
-    """SQL for the number that a worker makes of a column's value."""
+    """SQL of a column's time as an integer, as workers compute it."""
     match kind:
         case s.TimestampType():
             return f"unix_micros({column})"
@@ -33,7 +33,7 @@ def as_number(column: str, kind: s.DataType) -> str:
 
 
 def as_constant(number: int, kind: s.DataType) -> str:
-    """SQL for the last value of the column's type that isn't behind the number; Spark folds it before it reads."""
+    """SQL of the last value of the column's type that isn't after the number. Spark folds it before it reads."""
     number = min(max(number, -_LAST_NUMBER), _LAST_NUMBER)
     match kind:
         case s.TimestampType():
@@ -47,12 +47,12 @@ def as_constant(number: int, kind: s.DataType) -> str:
 
 
 def is_later(column: str, number: int | None, kind: s.DataType) -> str:
-    """SQL that holds for times behind the number; None: for all times. A NULL is no time."""
+    """SQL that is true for times after the number; None: for all times. NULL is no time."""
     return f"{column} IS NOT NULL" if number is None else f"{column} > {as_constant(number, kind)}"
 
 
 def read_delay(delay: str | int | None, kind: s.DataType) -> int:
-    """How far behind the latest row others may still come, in the clock's own units."""
+    """The watermark delay, in the clock's units."""
     is_time = isinstance(kind, s.DateType | s.TimestampType | s.TimestampNTZType)
     if delay is None:
         return 0

@@ -1,7 +1,7 @@
-"""Which columns of the two sides of a correlation travel to a task, and what the task gives for each pair.
+"""The columns of both sides of a correlation: those that are shipped to tasks, and those of the pairs they return.
 
-Where both sides read the same rows, those travel once. Otherwise the rows of both are one DataFrame with a column that
-says whose a row is, so that one shuffle brings the rows of a key together.
+If both sides read the same rows, these are shipped once. Otherwise the rows of both sides are one DataFrame with a
+column that tells them apart, so one shuffle is enough.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ IS_LIVE = f"{PREFIX}is_live"
 
 @dataclass(frozen=True, slots=True)
 class Arriving:
-    """How a task finds the rows of both sides among those that arrive. Plain values: it is sent to workers."""
+    """Splits arriving rows into the two sides. Plain values: it is sent to workers."""
 
     live: tuple[str, ...]
-    """The names of the columns of a live row, in their order; where rows are shared, of every row."""
+    """The column names of a live row, in their order. If rows are shared, of every row."""
     archive: tuple[str, ...]
-    """The same for a row of the archive; none where rows are shared."""
+    """The column names of an archive row; empty if rows are shared."""
 
     def split(self, rows: pa.Table) -> tuple[pa.Table, pa.Table | None]:
-        """The live rows and those of the archive; None: these are the same."""
+        """The live rows and the archive rows; None: they are the same."""
         if not self.archive:
             return rows.rename_columns(list(self.live)), None
         is_live = rows.column(0)
@@ -44,11 +44,11 @@ class Arriving:
         return live, archive.rename_columns(list(self.archive))
 
 
-class Travelling:
-    """The rows of both sides on their way to tasks."""
+class ShippedSides:
+    """The shipped rows of both sides."""
 
     def __init__(self, live: SparkQuery, archive: SparkQuery, keys: Sequence[tuple[str, str]], *, shared: bool) -> None:
-        """`keys`: the partition columns of the live side and of the archive that belong together."""
+        """`keys`: partition columns that are equal, as (live column, archive column)."""
         self.live = live
         self.archive = archive
         self.keys = tuple(keys)
@@ -56,7 +56,7 @@ class Travelling:
         self.archive_names = self._archive_names()
 
     def _archive_names(self) -> dict[str, str]:
-        """Where rows are shared: for each column that the archive side reads the name under which it arrives."""
+        """For each column of the archive side, its name at workers; columns of the live side may be reused."""
         by_text = {text: name for name, text in self.live.shipped.columns.items()}
         names = {}
         for i, (name, text) in enumerate(self.archive.shipped.columns.items()):
@@ -71,20 +71,20 @@ class Travelling:
 
     @property
     def shared_columns(self) -> dict[str, str]:
-        """Where rows are shared: the SQL of all that travels, by the name under which it arrives."""
+        """If rows are shared: the SQL of all shipped columns, by their names at workers."""
         texts = dict(self.live.shipped.columns)
         for name, text in self.archive.shipped.columns.items():
             texts.setdefault(self.archive_names[name], text)
         return texts
 
     def by_key(self) -> DataFrame:
-        """The rows of both sides, those of a key in one task."""
+        """The rows of both sides, all of a key in one task."""
         rows = self._shared() if self.shared else self._both()
-        keys = [self._key(one, other) for one, other in self.keys]
+        keys = [self._key(live, archive) for live, archive in self.keys]
         return rows.repartition(*keys) if keys else rows.repartition(1)
 
     def _key(self, live: str, archive: str) -> Column:
-        """What to hash of a key of the rows that travel."""
+        """The column to hash for a pair of keys."""
         names = self.live.shipped.names
         key = F.col(travelling_name(names.index(live)))
         if self.shared:
@@ -100,14 +100,14 @@ class Travelling:
         archive = self.archive.shipped.selected()
         nothing_live = [F.lit(None).cast(field.dataType) for field in live.schema.fields]
         nothing_archived = [F.lit(None).cast(field.dataType) for field in archive.schema.fields]
-        one = live.select(F.lit(True), *live.columns, *nothing_archived)
-        other = archive.select(F.lit(False), *nothing_live, *archive.columns)
+        live_rows = live.select(F.lit(True), *live.columns, *nothing_archived)
+        archive_rows = archive.select(F.lit(False), *nothing_live, *archive.columns)
         width = len(nothing_live) + len(nothing_archived)
-        return one.unionAll(other).toDF(IS_LIVE, *(travelling_name(i) for i in range(width)))
+        return live_rows.unionAll(archive_rows).toDF(IS_LIVE, *(travelling_name(i) for i in range(width)))
 
 
 class PairColumns:
-    """What a task gives for each pair: its times, then what matching gave for each of its sides."""
+    """The columns of a pair: its times, then the columns of its live match and of its archive match."""
 
     def __init__(self, live: SparkQuery, archive: SparkQuery, start: s.DataType, end: s.DataType) -> None:
         self.times = [s.StructField(CORRELATION_START, start), s.StructField(CORRELATION_END, end)]
@@ -119,11 +119,11 @@ class PairColumns:
             }
             for is_live, query in ((True, live), (False, archive))
         }
-        """Whether it is the live side's -> the names of its columns -> where they are stored."""
+        """[is live][column of the side] -> the stored column."""
 
     @property
     def schema(self) -> s.StructType:
-        """In the order in which a task gives them."""
+        """The columns in the order of a task's output."""
         return s.StructType([*self.times, *self.stored[True].values(), *self.stored[False].values()])
 
     @property

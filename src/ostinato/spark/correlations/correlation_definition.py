@@ -1,10 +1,10 @@
-"""What a correlation on a stream was asked, as JSON beside its state: enough to plan it again from the checkpoint."""
+"""The definition of a correlation on a stream, stored as JSON beside its state. It suffices to plan it again."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pyspark.sql import SparkSession
 from pyspark.sql import types as s
@@ -12,14 +12,12 @@ from pyspark.sql import types as s
 from ostinato.clause.language.statement_spans import read_statement
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.language.correlation_parser import CorrelationText, correlation_of, find_correlations
+from ostinato.correlations.task.correlation_task import CorrelationOptions
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.types import Settings
 from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
 from ostinato.spark.streams.stream_definition import check_format
 from ostinato.streams.stored_state import reading
-
-if TYPE_CHECKING:
-    from ostinato.correlations.task.correlation_task import CorrelationOptions
 
 FORMAT = 1
 Reads = Literal["spark", "worker"]
@@ -27,13 +25,13 @@ Reads = Literal["spark", "worker"]
 
 @dataclass(frozen=True, slots=True)
 class CorrelationDefinition:
-    """The query with everything that its answer depends on. Plain values only: never a pickle."""
+    """The query with everything that its result depends on. Plain values only."""
 
     query: str
     live_columns: str
     """The stream's columns as Spark's JSON."""
     archive_columns: str | None
-    """The same of the archive's table; None where the live rows are their own archive."""
+    """The columns of the archive's table; None if the live rows are their own archive."""
     delay: int
     """In the clock's units: microseconds, or the numbers that order the rows."""
     buckets: int
@@ -48,7 +46,7 @@ class CorrelationDefinition:
         return json.dumps({"format": FORMAT, **asdict(self)}, sort_keys=True)
 
     def check_goes_on(self, before: CorrelationDefinition) -> None:
-        """Raises where what was kept can't be carried on; the query itself is compared by those who read the state."""
+        """Raises if this definition can't continue the state of the one before. Workers compare the query itself."""
         for name in ("buckets", "writes_archive", "archive_columns", "copies_archive"):
             was, now = getattr(before, name), getattr(self, name)
             if was != now:
@@ -66,20 +64,22 @@ class CorrelationDefinition:
 
     @property
     def copies_archive(self) -> bool:
-        """Whether rows of another table are kept beside the state, because `recent_rows` lets them be read again."""
+        """Whether rows of an archive table are copied beside the state: with `recent_rows`, they may be read again."""
         return self.archive_columns is not None and self.options.recent_rows is not None
 
     @property
-    def found(self) -> CorrelationText:
-        """Where the correlation stands in the text."""
+    def occurrence(self) -> CorrelationText:
+        """The correlation's position in the text."""
         return the_correlation(self.query)
 
     def plan(self, spark: SparkSession) -> SparkCorrelation:
-        """The plan over inputs of the same columns that have no rows."""
+        """The plan over empty inputs with the same columns."""
         live = spark.createDataFrame([], _columns(self.live_columns))
         archive = live if self.archive_columns is None else spark.createDataFrame([], _columns(self.archive_columns))
         return SparkCorrelation(
-            correlation_of(self.query, self.found, double_quoted_identifiers=self.settings.double_quoted_identifiers),
+            correlation_of(
+                self.query, self.occurrence, double_quoted_identifiers=self.settings.double_quoted_identifiers
+            ),
             live,
             archive,
             self.limits,
@@ -88,24 +88,19 @@ class CorrelationDefinition:
 
 
 def the_correlation(text: str) -> CorrelationText:
-    """The one correlation of a text that has nothing else for Ostinato to answer."""
+    """The only correlation of a text. Raises CORRELATION_NOT_SUPPORTED if the text has others, or other clauses."""
     statement = read_statement(text)
-    found = find_correlations(statement)
-    if len(found) != 1 or len(statement.clauses) != 2:
+    occurrences = find_correlations(statement)
+    if len(occurrences) != 1 or len(statement.clauses) != 2:
         raise QueryError(
             "CORRELATION_NOT_SUPPORTED",
-            f"expected one correlation of two MATCH_RECOGNIZE clauses, found {len(found)} and"
+            f"expected one correlation of two MATCH_RECOGNIZE clauses, found {len(occurrences)} and"
             f" {len(statement.clauses)} clauses",
             text=text,
             hint="SELECT ... FROM t MATCH_RECOGNIZE ( ... ) AS live JOIN t MATCH_RECOGNIZE ( ... ) AS archive"
             " ON RECENT(archive, live, ...)",
         )
-    return found[0]
-
-
-def plain_columns(schema: s.StructType) -> str:
-    """The columns as JSON, without what else Spark knows of them."""
-    return s.StructType([s.StructField(field.name, field.dataType) for field in schema.fields]).json()
+    return occurrences[0]
 
 
 def _columns(text: str) -> s.StructType:
@@ -113,13 +108,10 @@ def _columns(text: str) -> s.StructType:
 
 
 def read_definition(text: str) -> CorrelationDefinition:
-    """What was kept."""
-    from ostinato.correlations.task.correlation_task import CorrelationOptions  # loads kernels
-
+    """The stored definition. Raises STATE_FORMAT if it can't be read."""
     with reading("the definition of this correlation"):
         values = json.loads(text)
-        form = values.pop("format", None)
-        check_format(form, FORMAT)
+        check_format(values.pop("format", None), FORMAT)
         return CorrelationDefinition(
             **{
                 **values,

@@ -1,4 +1,4 @@
-"""What only the end of input decides: the state of a stopped correlation -> the rest of its answer, as a batch."""
+"""The state of a stopped correlation -> the rows that the end of input would give, as a batch."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ostinato.spark.streams.stream_checkpoint import check_session
 
 
 def finish_correlation(spark: SparkSession, checkpoint: str, *, archive: Source | None = None) -> DataFrame:
-    """The rows that a stopped correlation would still give if its input had ended. Nothing in the checkpoint changes.
+    """The rows that a stopped correlation would give at the end of its input. The checkpoint doesn't change.
 
-    `archive` is the table that the stream was started with, unless that was a path, which is known.
+    `archive` is the stream's archive. It isn't needed if that is a path, which the checkpoint has.
     """
     opened = CorrelationCheckpoint(spark, checkpoint)
-    kept = opened.last()
-    if kept is None:
+    stored = opened.last()
+    if stored is None:
         raise QueryError("NO_STATE", f"{checkpoint} holds no state of a correlation")
     if not opened.is_settled:
         raise QueryError(
@@ -27,7 +27,7 @@ def finish_correlation(spark: SparkSession, checkpoint: str, *, archive: Source 
             f"the stream of {checkpoint} was stopped inside a batch, so its output may hold more than its state knows",
             hint='start it once more with trigger={"availableNow": True}, let it end, then ask again',
         )
-    definition = opened.definition(kept)
+    definition = opened.definition(stored)
     check_session(spark, definition.settings)
     source = None if definition.archive_columns is None else archive or definition.archive_path
     if definition.archive_columns is not None and source is None:
@@ -36,6 +36,6 @@ def finish_correlation(spark: SparkSession, checkpoint: str, *, archive: Source 
             "the stream was started with an archive that is no path",
             hint="give it here as well: archive=...",
         )
-    asked = definition.plan(spark)
-    batch = CorrelationBatch(definition, asked, opened, kept.batch + 1, kept, source, finished=True)
+    correlation = definition.plan(spark)
+    batch = CorrelationBatch(definition, correlation, opened, stored.batch + 1, stored, source, finished=True)
     return answer_of(definition.query, batch.rest())

@@ -1,6 +1,6 @@
-"""Rows of a stream, of its archive and of its state on their way to the buckets of keys, and what comes back.
+"""The input and the output of buckets: rows of a stream, of its archive and of its state.
 
-All of it is one table of (bucket, kind, pack): rows travel as Arrow bytes, as in docs/decisions/010.
+Both are tables of (bucket, kind, pack). Rows are packed as Arrow bytes, as in docs/decisions/010.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from ostinato.spark.streams.stream_packing import BUCKET, ROWS, PackByBucket
 
 KIND, PACK, LATEST = f"{PREFIX}kind", f"{PREFIX}pack", f"{PREFIX}latest"
 STATE, LIVE_ROWS, ARCHIVE_ROWS, HISTORY, PAIRS, WANTED, DEFINITION = range(7)
-"""What a pack holds."""
+"""Kinds of packs."""
 NO_BUCKET = -1
-"""Where the definition is kept."""
+"""The bucket number of the definition."""
 ARCHIVE_COUNT = "archive_rows"
-"""How many rows of another table as archive a bucket took in."""
+"""Number of rows that a bucket read from an archive table."""
 COUNTS = (
     "rows",
     "late_rows",
@@ -38,7 +38,7 @@ COUNTS = (
     "buffered_rows",
     "cached_entries",
 )
-"""What a bucket met in a batch, in the row with its state."""
+"""Counts of a bucket in a batch, in the row with its state."""
 
 SENT = s.StructType(
     [
@@ -48,7 +48,7 @@ SENT = s.StructType(
         s.StructField(LATEST, s.LongType()),
     ]
 )
-"""What buckets get. LATEST goes with a state: the latest time that the bucket has met."""
+"""The input of buckets. LATEST belongs to a state: the latest time of the bucket's rows."""
 STEPPED = s.StructType(
     [
         *SENT.fields,
@@ -56,19 +56,19 @@ STEPPED = s.StructType(
         s.StructField(ERROR, s.StringType()),
     ]
 )
-"""What buckets give."""
+"""The output of buckets."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackedRows:
-    """How rows of one table are packed: SQL of each column by the name under which it arrives, SQL of the keys."""
+    """How rows of one table are packed: the SQL of each column by its name at workers, and the SQL of the keys."""
 
     columns: Mapping[str, str]
     keys: tuple[str, ...]
     schema: pa.Schema
 
     def of(self, df: DataFrame, buckets: int, kind: int) -> DataFrame:
-        """The rows as SENT."""
+        """The rows as packs of this kind, in the form SENT."""
         shipped = (F.expr(text).alias(travelling_name(i)) for i, text in enumerate(self.columns.values()))
         rows = df.select(self.bucket(buckets), *shipped).mapInArrow(Checked(PackByBucket(self.schema)), PACKED_TYPE)
         return rows.select(BUCKET, F.lit(kind).cast("byte").alias(KIND), ROWS, F.lit(None).cast("long")).toDF(
@@ -76,21 +76,21 @@ class PackedRows:
         )
 
     def bucket(self, buckets: int) -> Column:
-        """The bucket that a row's key is in, of the table's own columns."""
+        """The bucket of a row, over the table's own columns."""
         return bucket_of([F.expr(text) for text in self.keys], buckets).alias(BUCKET)
 
 
-def live_packing(asked: SparkCorrelation) -> PackedRows:
-    """Of the stream's rows; where these are their own archive, with what that side needs."""
-    columns = asked.travelling.shared_columns if asked.shared else asked.live.shipped.columns
-    return _packing(asked.live, columns, [one for one, _ in asked.plan.keys])
+def live_packing(correlation: SparkCorrelation) -> PackedRows:
+    """The packing of the stream's rows. If they are their own archive, it has the columns of both sides."""
+    columns = correlation.sides.shared_columns if correlation.shared else correlation.live.shipped.columns
+    return _packing(correlation.live, columns, [live for live, _ in correlation.plan.keys])
 
 
-def archive_packing(asked: SparkCorrelation) -> PackedRows:
-    """Of the archive's rows."""
-    if asked.shared:
-        return live_packing(asked)
-    return _packing(asked.archive, asked.archive.shipped.columns, asked.archive_keys)
+def archive_packing(correlation: SparkCorrelation) -> PackedRows:
+    """The packing of the archive's rows."""
+    if correlation.shared:
+        return live_packing(correlation)
+    return _packing(correlation.archive, correlation.archive.shipped.columns, correlation.archive_keys)
 
 
 def _packing(query: SparkQuery, columns: Mapping[str, str], keys: Sequence[str]) -> PackedRows:

@@ -1,4 +1,4 @@
-"""The SQL text of one correlation on two batch DataFrames: what `ost.correlate(...).run()` does with them."""
+"""The SQL text of one correlation and two batch DataFrames -> its rows, for `ost.correlate(...).run()`."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ _FRAME = "ost_pairs0"
 def correlate_dataframes(
     text: str, live: DataFrame, archive: DataFrame | None, options: CorrelationOptions, limits: Limits = Limits()
 ) -> DataFrame:
-    """The query's answer, lazily; whatever the text's two tables are named. None: live is its own archive."""
-    found = the_correlation(text)
-    check_archive_is_there(text, found, archive)
+    """The query's rows, lazily. The names of the tables in the text don't matter. None: live is its own archive."""
+    occurrence = the_correlation(text)
+    check_archive_is_there(text, occurrence, archive)
     settings = session_settings(live)
-    correlation = correlation_of(text, found, double_quoted_identifiers=settings.double_quoted_identifiers)
-    asked = SparkCorrelation(correlation, live, live if archive is None else archive, limits, settings)
-    return answer_of(text, asked.matched(options))
+    query = correlation_of(text, occurrence, double_quoted_identifiers=settings.double_quoted_identifiers)
+    correlation = SparkCorrelation(query, live, live if archive is None else archive, limits, settings)
+    return answer_of(text, correlation.matched(options))
 
 
-def check_archive_is_there(text: str, found: CorrelationText, archive: object | None) -> None:
-    """Raises where the text reads two tables, and only one is given."""
-    if archive is None and not written_alike(text, found.live, found.archive):
+def check_archive_is_there(text: str, occurrence: CorrelationText, archive: object | None) -> None:
+    """Raises if the text reads two tables, and there is only one."""
+    if archive is None and not written_alike(text, occurrence.live, occurrence.archive):
         raise QueryError(
             "INVALID_OPTION",
             "the archive side reads another table than the live side, and archive= isn't given",
             text=text,
-            span=found.archive.input,
+            span=occurrence.archive.input,
             hint="give the archive, or name one table on both sides",
         )
 
 
 def answer_of(text: str, pairs: DataFrame) -> DataFrame:
-    """What the text around its one correlation makes of the pairs."""
+    """The rows of the text, in which the pairs replace its correlation."""
     pieces = correlation_pieces(the_correlation(text), _FRAME)
     return ask_spark(pairs.sparkSession, text, pieces, {_FRAME: pairs}, None)

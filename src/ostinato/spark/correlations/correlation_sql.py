@@ -1,4 +1,4 @@
-"""Where a correlation stands in SQL text -> what stands there instead, so that Spark reads one table in its place.
+"""A correlation in SQL text -> the text that replaces it, so that Spark reads one table of pairs.
 
     FROM x MATCH_RECOGNIZE ( ... ) AS live JOIN y MATCH_RECOGNIZE ( ... ) AS archive ON condition AND RECENT( ... )
 
@@ -7,8 +7,8 @@ becomes, with a DataFrame of pairs whose two sides are structs,
     FROM (SELECT pair.* FROM {pairs} AS pair, LATERAL (pair.live.*) AS live, LATERAL (pair.archive.*) AS archive
           WHERE condition AND TRUE) AS pair, LATERAL (pair.live.*) AS live, LATERAL (pair.archive.*) AS archive
 
-A LATERAL that only takes a struct apart is a projection for Spark. One with a condition of its own would be a join of
-the DataFrame with itself, and match twice: so what stood behind ON stands behind WHERE, one level further in.
+For Spark, a LATERAL that only expands a struct is a projection. With a condition, it would join the DataFrame with
+itself and match twice. So the condition of ON moves to a WHERE, one level further in.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ ARCHIVE = f"{PREFIX}archive"
 _NAMES = (Kind.WORD, Kind.BACK_QUOTED)
 
 
-def correlation_pieces(found: CorrelationText, frame: str) -> list[Piece]:
-    """What to write in place of a correlation whose pairs are the DataFrame of this name."""
+def correlation_pieces(occurrence: CorrelationText, frame: str) -> list[Piece]:
+    """The replacements for a correlation. `frame` names the DataFrame of its pairs."""
     pair = f"{PREFIX}{frame}"
-    sides = [(_alias(found.live_alias), LIVE), (_alias(found.archive_alias), ARCHIVE)]
+    sides = [(_alias(occurrence.live_alias), LIVE), (_alias(occurrence.archive_alias), ARCHIVE)]
     apart = "".join(f" CROSS JOIN LATERAL (SELECT {pair}.{column}.*) AS {alias}" for alias, column in sides)
-    pieces = [(found.recent, "TRUE")]
-    if found.on is None:
-        pieces.append((found.pair, f"{{{frame}}} AS {pair}{apart}"))
+    pieces = [(occurrence.recent, "TRUE")]
+    if occurrence.on is None:
+        pieces.append((occurrence.pair, f"{{{frame}}} AS {pair}{apart}"))
     else:
-        behind_on = Span(found.on.start + len("ON"), found.on.start + len("ON"))
+        behind_on = Span(occurrence.on.start + len("ON"), occurrence.on.start + len("ON"))
         before = f"(SELECT {pair}.* FROM {{{frame}}} AS {pair}{apart} WHERE"
-        pieces.append((found.pair.to(behind_on), before))
-        pieces.append((Span(found.on.end, found.on.end), f") AS {pair}{apart}"))
+        pieces.append((occurrence.pair.to(behind_on), before))
+        pieces.append((Span(occurrence.on.end, occurrence.on.end), f") AS {pair}{apart}"))
     selected = [f"{pair}.{CORRELATION_START}", f"{pair}.{CORRELATION_END}"]
     selected += [f"{alias}.*" for alias, _ in sides]
-    return [*pieces, *((star, ", ".join(selected)) for star in found.stars)]
+    return [*pieces, *((star, ", ".join(selected)) for star in occurrence.stars)]
 
 
 def _alias(name: str) -> str:
-    """As it stands in text whose `{` and `}` Spark's formatter reads."""
+    """The quoted alias, with braces doubled for Spark's formatter."""
     return quote(name).replace("{", "{{").replace("}", "}}")
 
 
 def written_alike(text: str, one: Clause, other: Clause) -> bool:
-    """Whether the inputs of two clauses are the same but for their aliases, so that they mean the same rows.
+    """Whether the inputs of two clauses are equal except for aliases, so that both read the same rows.
 
     >>> from ostinato.clause.language.statement_spans import read_statement
     >>> statement = read_statement("SELECT * FROM t a MATCH_RECOGNIZE (PATTERN (A)), T MATCH_RECOGNIZE (PATTERN (A))")
@@ -65,7 +65,7 @@ def written_alike(text: str, one: Clause, other: Clause) -> bool:
 
 
 def _without_alias(written: str) -> list[str]:
-    """The words of an input; names in lower case."""
+    """The words of an input without its alias, names in lower case."""
     tokens = [token for token in tokenize(written) if token.kind is not Kind.END]
     words = [token.name.lower() if token.kind in _NAMES else token.text for token in tokens]
     end = 1

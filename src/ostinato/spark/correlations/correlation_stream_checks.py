@@ -1,4 +1,4 @@
-"""What a correlation on a stream can't be asked. Raises before anything starts, with the way out."""
+"""Checks of a correlation before its stream starts. Errors say how to fix it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def refuse_option(message: str, hint: str) -> NoReturn:
 def check_options(
     archive: Source | None, *, write_archive: bool, buckets: int, reads: Reads, options: CorrelationOptions
 ) -> None:
-    """Raises for options that don't fit one another."""
+    """Raises for options that contradict one another."""
     if isinstance(archive, DataFrame) and archive.isStreaming:
         refuse_option("the archive can't be a stream", "a path, a batch DataFrame, or a function that gives one")
     if write_archive and not isinstance(archive, str):
@@ -47,14 +47,14 @@ def check_options(
 
 
 def check_output(definition: CorrelationDefinition, spark: SparkSession, *, writes_files: bool) -> None:
-    """Raises where the text around the correlation can't be answered batch by batch, or its answer can't be written."""
-    text, found = definition.query, definition.found
-    _check_plain_select(text, found)
+    """Raises if the text around the correlation can't run batch by batch, or its rows can't be written."""
+    text, occurrence = definition.query, definition.occurrence
+    _check_plain_select(text, occurrence)
     if not definition.writes_archive:
-        check_archive_is_there(text, found, definition.archive_columns)
-    asked = definition.plan(spark)
-    empty = answer_of(text, asked.measured(spark.createDataFrame([], asked.pairs.schema)))
-    if empty.take(1):  # only an aggregate makes a row of none
+        check_archive_is_there(text, occurrence, definition.archive_columns)
+    correlation = definition.plan(spark)
+    empty = answer_of(text, correlation.measured(spark.createDataFrame([], correlation.pairs.schema)))
+    if empty.take(1):  # only an aggregate gives a row for no rows
         _refuse(text, Span(0, len("SELECT")), "an aggregate over all results never ends on a stream")
     twice = [name for name, count in Counter(name.lower() for name in empty.columns).items() if count > 1]
     if writes_files and twice:
@@ -62,20 +62,20 @@ def check_output(definition: CorrelationDefinition, spark: SparkSession, *, writ
             "CORRELATION_NOT_SUPPORTED",
             f"files can't hold two columns of the name '{twice[0]}'",
             text=text,
-            span=found.stars[0] if found.stars else None,
-            hint=f"name what is selected: {found.live_alias}.{twice[0]}, ...",
+            span=occurrence.stars[0] if occurrence.stars else None,
+            hint=f"give the columns names of their own: {occurrence.live_alias}.{twice[0]}, ...",
         )
 
 
-def _check_plain_select(text: str, found: CorrelationText) -> None:
-    """SELECT list FROM the two clauses [WHERE condition], and nothing around it."""
+def _check_plain_select(text: str, occurrence: CorrelationText) -> None:
+    """Raises unless the text is SELECT list FROM the two clauses [WHERE condition]."""
     tokens = tokenize(text)
-    outside = [token for token in tokens if not found.pair.start <= token.span.start < found.pair.end]
-    before = [token for token in outside if token.span.start < found.pair.start]
+    outside = [token for token in tokens if not occurrence.pair.start <= token.span.start < occurrence.pair.end]
+    before = [token for token in outside if token.span.start < occurrence.pair.start]
     if before[0].upper != "SELECT" or before[-1].upper != "FROM" or [t.upper for t in before].count("SELECT") > 1:
         _refuse(text, before[0].span, "the correlation stands inside of another query or beside another table")
-    if text[found.end.start : found.end.end] not in ("", ";"):
-        _refuse(text, found.end, "this would be done for each batch by itself")
+    if text[occurrence.end.start : occurrence.end.end] not in ("", ";"):
+        _refuse(text, occurrence.end, "this would be done for each batch by itself")
     for one, other in itertools.pairwise(outside):
         if (one.upper, other.upper) in (("SELECT", "DISTINCT"), ("OVER", "(")):
             _refuse(text, one.span.to(other.span), "this would be done for each batch by itself")
@@ -87,12 +87,12 @@ def _refuse(text: str, span: Span, message: str) -> NoReturn:
         f"on a stream a correlation is SELECT list FROM live JOIN archive ON condition [WHERE condition]: {message}",
         text=text,
         span=span,
-        hint="read what the stream writes, and ask the rest of that",
+        hint="let the stream write its pairs, and run the rest of the query on these",
     )
 
 
 def check_archive_is_free(definition: CorrelationDefinition, checkpoint: CorrelationCheckpoint) -> None:
-    """A stream that begins anew counts its batches from 0, and would overwrite those of another."""
+    """Raises if another stream wrote this archive: a new stream would overwrite it, from batch 0 on."""
     if not definition.writes_archive or not checkpoint.is_new:
         return
     path = str(definition.archive_path)

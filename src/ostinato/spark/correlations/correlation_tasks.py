@@ -1,4 +1,4 @@
-"""What a Spark task runs for a correlation of whole tables: the engines are loaded where they run."""
+"""The Spark task of a correlation on batches. Only workers load the engine."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from ostinato.calls.foreign_errors import ours_or_raise
+from ostinato.rows.batches import OutputRows, batches_of, failure, one_array
 from ostinato.rows.column_names import ERROR
 from ostinato.spark.correlations.correlation_columns import Arriving
 
@@ -20,7 +21,7 @@ Batches = Iterator[pa.RecordBatch]
 
 @dataclass(frozen=True, slots=True)
 class CorrelateKeys:
-    """For mapInArrow: all rows of some keys in, of both sides; their pairs out, with a column for an error."""
+    """For mapInArrow: all rows of some keys in, of both sides; pairs out, with a column for an error."""
 
     task: CorrelationTask
     options: CorrelationOptions
@@ -29,7 +30,6 @@ class CorrelateKeys:
 
     def __call__(self, batches: Batches) -> Batches:
         from ostinato.correlations.task.correlation_worker import Correlator
-        from ostinato.rows.batches import failure
 
         rows = [batch for batch in batches if batch.num_rows]
         if not rows:
@@ -43,9 +43,7 @@ class CorrelateKeys:
 
 
 def pair_batches(results: pa.Table, output: pa.Schema) -> Batches:
-    """The pairs in the columns and types that were promised; these are in the order of the pairs' own."""
-    from ostinato.rows.batches import OutputRows, batches_of, one_array
-
+    """The pairs with the columns and types of `output`, which has the order of the pairs' columns."""
     names = [name for name in output.names if name != ERROR]
     arrays = {name: one_array(column) for name, column in zip(names, results.columns, strict=True)}
     return batches_of(OutputRows(results.num_rows, arrays), output)

@@ -1,4 +1,4 @@
-"""Which older rows buckets want of the archive: what they wrote into the checkpoint -> a table of keys and times."""
+"""The older rows that buckets want from the archive: their packs in the checkpoint -> a table of keys and times."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
 from ostinato.spark.streams.stream_packing import unpack_table
 
 FROM, TO, ROWS_BEFORE = "from_us", "to_us", "rows_before"
-"""For each key: from when, up to before when, and how many rows before that."""
+"""For each key: the range of times (the end is excluded), and the number of rows before the range."""
 
 
 @dataclass(frozen=True, slots=True)
 class WantedSchema:
-    """The columns of what is wanted: the archive's keys, numbered, then times and a count."""
+    """The columns of wanted rows: the archive's keys, numbered, then times and a count."""
 
     spark: s.StructType
     arrow: pa.Schema
 
 
-def wanted_schema(asked: SparkCorrelation) -> WantedSchema:
-    query = asked.archive
-    keys = [s.StructField(wanted_key(i), query.source.column_types[name]) for i, name in enumerate(asked.archive_keys)]
+def wanted_schema(correlation: SparkCorrelation) -> WantedSchema:
+    query = correlation.archive
+    keys = [
+        s.StructField(wanted_key(i), query.source.column_types[name]) for i, name in enumerate(correlation.archive_keys)
+    ]
     numbers = [s.StructField(name, s.LongType()) for name in (FROM, TO, ROWS_BEFORE)]
     schema = s.StructType([*keys, *numbers])
     return WantedSchema(schema, query.source.arrow_schema(schema))
@@ -36,7 +38,7 @@ def wanted_schema(asked: SparkCorrelation) -> WantedSchema:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """All that the buckets of a batch want."""
+    """The rows that all buckets of a batch want."""
 
     rows: pa.Table
     buckets: frozenset[int]
@@ -59,7 +61,7 @@ class Wanted:
 
 
 def read_wanted(packs: Iterable[tuple[int, bytes]], schema: WantedSchema) -> Wanted | None:
-    """The packs of all buckets as one; None: nothing is wanted."""
+    """The packs of all buckets as one table; None: nothing is wanted."""
     by_bucket = list(packs)
     if not by_bucket:
         return None
@@ -68,5 +70,5 @@ def read_wanted(packs: Iterable[tuple[int, bytes]], schema: WantedSchema) -> Wan
 
 
 def wanted_key(i: int) -> str:
-    """The column that holds the archive's key of this number: names of ours can't clash with those of its rows."""
+    """The column of the archive's key with this number. The prefix avoids clashes with columns of its rows."""
     return f"{PREFIX}wanted{i}"

@@ -1,7 +1,7 @@
-"""Older rows read by the worker that wants them, from an archive on a disk that all workers share.
+"""The worker that wants older rows reads them, from an archive on a disk that all workers share.
 
-It saves the second pass that Spark's own read needs. What Spark would have computed for a row (inputs, conditions) our
-evaluator of Spark's expressions computes here; a query that it doesn't know is refused when the stream starts.
+This saves the second pass that a read by Spark needs. Our evaluator of Spark's expressions computes the inputs and
+conditions of these rows. If it doesn't support a query, the stream doesn't start.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from ostinato.errors import QueryError, speaking_of
+from ostinato.errors import QueryError, errors_quoting
 from ostinato.expressions.evaluate import evaluate, evaluate_mask
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import Settings
@@ -34,12 +34,12 @@ _WANTED_ROW = f"{PREFIX}wanted_row"
 """For each row read, the row of `wanted` that has its key."""
 
 Shipped = Expr | tuple[Expr, ...]
-"""What a column is made of: an expression, or conditions that are packed into its bits."""
+"""The content of a shipped column: an expression, or conditions that are packed into bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerReads:
-    """Everything a worker needs to read for its buckets. Plain values: it is sent to workers."""
+    """Reads archive rows for buckets. Plain values: it is sent to workers."""
 
     path: str
     before_batch: int
@@ -47,14 +47,14 @@ class WorkerReads:
     """The columns of the files."""
     keys: tuple[str, ...]
     columns: Mapping[str, Shipped]
-    """Of the rows that are given to buckets, by the name under which they arrive."""
+    """The columns of the rows for buckets, by their names at workers."""
     schema: pa.Schema
     settings: Settings
 
     def read(self, bucket: int, wanted: pa.Table) -> pa.Table:
-        """The wanted rows as they arrive in a bucket; some older ones of the same keys may be among them."""
+        """The wanted rows in the form for buckets. Some older rows of the same keys may be among them."""
         first, last = pc.min(wanted.column(FROM)).as_py(), pc.max(wanted.column(TO)).as_py()
-        near = max(2 * first - last, -(1 << 63))  # as far back again as the ranges reach
+        near = max(2 * first - last, -(1 << 63))  # looks twice as far back first
         rows = self._of_keys(self._rows(bucket, near, last), wanted)
         if self._lacks_rows(rows, wanted):
             rows = self._of_keys(self._rows(bucket, None, last), wanted)
@@ -66,20 +66,22 @@ class WorkerReads:
             files = ds.dataset(self.path, schema=self.stored, format="parquet", partitioning=folders)
         except FileNotFoundError:  # no batch has been written yet
             return self.stored.empty_table()
-        mine = (ds.field(BATCH_ID) < self.before_batch) & (ds.field(BUCKET_ID) == bucket) & (ds.field(CLOCK) < last)
-        return files.to_table(filter=mine if first is None else mine & (ds.field(CLOCK) >= first))
+        is_wanted = (
+            (ds.field(BATCH_ID) < self.before_batch) & (ds.field(BUCKET_ID) == bucket) & (ds.field(CLOCK) < last)
+        )
+        return files.to_table(filter=is_wanted if first is None else is_wanted & (ds.field(CLOCK) >= first))
 
     def _of_keys(self, rows: pa.Table, wanted: pa.Table) -> pa.Table:
-        """Rows of the wanted keys with what is wanted of them, those behind the ranges left out."""
+        """The rows of the wanted keys before the end of their ranges, with the wanted ranges."""
         named = wanted.rename_columns([*self.keys, FROM, TO, ROWS_BEFORE])
-        # Not Arrow's join: for it -0.0 and 0.0 are two keys, and it knows no structs and arrays.
+        # Arrow's join would treat -0.0 and 0.0 as different keys, and doesn't support structs and arrays.
         count = named.num_rows
         keys = pa.concat_tables([named.select(self.keys), rows.select(self.keys)]).combine_chunks()
         numbers = group_numbers(count + rows.num_rows, keys.columns)
         wanted_row = np.full(int(numbers.max(initial=0)) + 1, -1)
         wanted_row[numbers[:count]] = np.arange(count)
-        place = wanted_row[numbers[count:]]
-        both = rows.append_column(_WANTED_ROW, pa.array(place)).filter(pa.array(place >= 0))
+        range_of_row = wanted_row[numbers[count:]]
+        both = rows.append_column(_WANTED_ROW, pa.array(range_of_row)).filter(pa.array(range_of_row >= 0))
         for name in (FROM, TO, ROWS_BEFORE):
             both = both.append_column(name, named.column(name).take(both.column(_WANTED_ROW)))
         return both.filter(pc.less(both.column(CLOCK), both.column(TO)))
@@ -110,43 +112,47 @@ class WorkerReads:
         return pa.array(bits)
 
 
-def worker_reads(folder: ArchiveFolder, batch: int, asked: SparkCorrelation, schema: pa.Schema) -> WorkerReads:
-    """The reads of a batch, from a folder that earlier batches wrote."""
-    stored = asked.live.source.arrow_schema(folder.stored)
+def worker_reads(folder: ArchiveFolder, batch: int, correlation: SparkCorrelation, schema: pa.Schema) -> WorkerReads:
+    """The reads of a batch from the folder of earlier batches."""
+    stored = correlation.live.source.arrow_schema(folder.stored)
     path = folder.path.removeprefix("file://")
-    return WorkerReads(path, batch, stored, asked.archive_keys, _columns(asked), schema, asked.live.settings)
+    return WorkerReads(
+        path, batch, stored, correlation.archive_keys, _columns(correlation), schema, correlation.live.settings
+    )
 
 
-def check_worker_reads(asked: SparkCorrelation, path: str) -> None:
-    """Raises where workers can't read what they would want."""
+def check_worker_reads(correlation: SparkCorrelation, path: str) -> None:
+    """Raises if workers can't read the archive, or can't evaluate the query's expressions."""
     if "://" in path.removeprefix("file://"):
         raise QueryError("INVALID_OPTION", f"workers read local paths only, not {path}", hint='reads="spark"')
-    if asked.clocks.archive.start != asked.clocks.live.start:
+    if correlation.clocks.archive.start != correlation.clocks.live.start:
         raise QueryError(
             "INVALID_OPTION", "workers read by one clock, and the two clauses have different ones", hint='reads="spark"'
         )
-    types = {name: asked.live.source.arrow(kind, name) for name, kind in asked.live.source.column_types.items()}
+    types = {
+        name: correlation.live.source.arrow(kind, name) for name, kind in correlation.live.source.column_types.items()
+    }
 
     def leaf(node: Expr) -> pa.DataType | None:
         return types.get(node.name) if isinstance(node, Column) else None
 
-    for query in (asked.live, asked.archive):
-        with speaking_of(query.bound.clause.text):
+    for query in (correlation.live, correlation.archive):
+        with errors_quoting(query.bound.clause.text):
             for shipped in _shipped(query).values():
                 for expr in shipped if isinstance(shipped, tuple) else (shipped,):
                     type_of(expr, leaf, query.settings)
 
 
-def _columns(asked: SparkCorrelation) -> dict[str, Shipped]:
-    """What arrives of rows that both sides read."""
-    columns = _shipped(asked.live)
-    for name, shipped in _shipped(asked.archive).items():
-        columns.setdefault(asked.travelling.archive_names[name], shipped)
-    return {name: columns[name] for name in asked.travelling.shared_columns}
+def _columns(correlation: SparkCorrelation) -> dict[str, Shipped]:
+    """The shipped columns of rows that both sides read."""
+    columns = _shipped(correlation.live)
+    for name, shipped in _shipped(correlation.archive).items():
+        columns.setdefault(correlation.sides.archive_names[name], shipped)
+    return {name: columns[name] for name in correlation.sides.shared_columns}
 
 
 def _shipped(query: SparkQuery) -> dict[str, Shipped]:
-    """As `SparkQuery.shipped`, in expressions instead of SQL."""
+    """As `SparkQuery.shipped`, as expressions instead of SQL."""
     return dict(_shipped_columns(query))
 
 

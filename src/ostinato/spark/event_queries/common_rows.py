@@ -1,7 +1,7 @@
 """The rows of all queries of a workload in one DataFrame: the query's name, and a column or a struct for each role.
 
-In: parts, each the rows of one operator, in which several queries may have rows. Out: the table that
-`rows/workload_layout.py` describes, as in process.
+In: the rows of each operator, which may belong to several queries. Out: the table that `rows/workload_layout.py`
+describes, as in process.
 """
 
 from __future__ import annotations
@@ -29,59 +29,59 @@ CommonKey = tuple[Role, str]
 
 @dataclass(frozen=True, slots=True)
 class ShownColumn:
-    """A value that rows of a part show in a column of the common table."""
+    """A value of an operator's rows for a column of the common table."""
 
     role: Role
     key: str
     kind: s.DataType
     value: Expr
-    """Over the columns of the part's rows."""
+    """Over the columns of the operator's rows."""
     query: int | None
-    """Only rows of this query have the value; None: it is NULL in rows of queries that don't."""
+    """The query whose rows have the value; None: the value is NULL in rows of other queries anyway."""
 
 
 @dataclass(frozen=True, slots=True)
-class PartRows:
+class OperatorRows:
     """The rows of one operator."""
 
     rows: DataFrame
-    """With the number of a row's query in QUERY, and where there is a report of what was given up, in REPORT."""
+    """QUERY has the number of a row's query. REPORT has the report of a row about dropped state."""
     names: Sequence[str]
-    """Of the queries, by number."""
+    """The names of the queries, by number."""
     columns: Sequence[ShownColumn]
     has_reports: bool
 
 
-def common_rows(parts: Sequence[PartRows], *, reports: bool = False) -> DataFrame:
-    """The rows of all parts. A column that queries give in different types is text.
+def common_rows(operators: Sequence[OperatorRows], *, reports: bool = False) -> DataFrame:
+    """The rows of all operators. A column that has several types is text.
 
-    With `reports` also the rows that tell what was given up, in a further column.
+    With `reports`, the result also has the report rows, in a further column.
     """
     kinds: dict[CommonKey, set[s.DataType]] = {}
-    for column in (column for part in parts for column in part.columns):
+    for column in (column for operator in operators for column in operator.columns):
         kinds.setdefault((column.role, column.key), set()).add(column.kind)
-    common = {key: next(iter(found)) if len(found) == 1 else s.StringType() for key, found in kinds.items()}
-    return functools.reduce(lambda one, other: one.unionAll(other), (_common(part, common, reports) for part in parts))
+    common = {key: next(iter(types)) if len(types) == 1 else s.StringType() for key, types in kinds.items()}
+    return functools.reduce(DataFrame.unionAll, (_common(operator, common, reports) for operator in operators))
 
 
-def _common(part: PartRows, common: dict[CommonKey, s.DataType], reports: bool) -> DataFrame:
-    names = F.array(*(F.lit(name) for name in part.names))
+def _common(operator: OperatorRows, common: dict[CommonKey, s.DataType], reports: bool) -> DataFrame:
+    names = F.array(*(F.lit(name) for name in operator.names))
     columns = [F.element_at(names, F.col(QUERY) + 1).alias(QUERY_NAME)]
     for role in Role:
-        values = [_value(part, key, kind).alias(key[1]) for key, kind in common.items() if key[0] is role]
+        values = [_value(operator, key, kind).alias(key[1]) for key, kind in common.items() if key[0] is role]
         if values:
             columns.append((F.struct(*values) if role in IN_STRUCTS else values[0]).alias(role.value))
     if reports:
-        report = F.col(REPORT) if part.has_reports else F.lit(None).cast(spark_type(REPORT_TYPE))
-        return part.rows.select(*columns, report.alias(REPORT_NAME))
-    rows = part.rows.where(F.col(REPORT).isNull()) if part.has_reports else part.rows
+        report = F.col(REPORT) if operator.has_reports else F.lit(None).cast(spark_type(REPORT_TYPE))
+        return operator.rows.select(*columns, report.alias(REPORT_NAME))
+    rows = operator.rows.where(F.col(REPORT).isNull()) if operator.has_reports else operator.rows
     return rows.select(*columns)
 
 
-def _value(part: PartRows, key: CommonKey, kind: s.DataType) -> SparkColumn:
-    """The value of a row's query; NULL where it has none."""
+def _value(operator: OperatorRows, key: CommonKey, kind: s.DataType) -> SparkColumn:
+    """The value of a row's query; NULL if it has none."""
     values = []
-    for column in part.columns:
+    for column in operator.columns:
         if (column.role, column.key) == key:
             value = F.expr(render_expression(column.value))
             value = value if column.kind == kind else value.cast(kind)

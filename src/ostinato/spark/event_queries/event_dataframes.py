@@ -1,12 +1,11 @@
-"""Event queries on DataFrames. Batch: project what is needed, bring groups together, count in Python, one row a result.
+"""Event queries on DataFrames -> lazy DataFrames of their rows.
 
-Queries with the same GROUP BY share one shuffle. Without GROUP BY all rows are one group: tasks share its work by the
-values of SAME where results can be added up, and another task adds them up; otherwise one task has all rows.
+Queries with the same GROUP BY share one shuffle. Without GROUP BY all rows are one group. If its results can be added
+up, tasks share its work by the values of SAME, and another task adds up; otherwise one task has all rows.
 
     select -> [where something qualifies] -> repartition by group -> mapInArrow -> union -> where (raises) -> select
 
-All of it is lazy, one job, and made of public operations only, so it is the same on Spark Connect. Streams are in
-`event_streaming.py`.
+The plan is one job of public operations only, so it is the same on Spark Connect. Streams are in `event_streaming.py`.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from ostinato.event_queries.event_request import EventRequest, bound_queries, wi
 from ostinato.expressions.syntax import Column
 from ostinato.rows.column_names import ERROR
 from ostinato.rows.workload_layout import OutputColumn, make_layout
-from ostinato.spark.event_queries.common_rows import PartRows, ShownColumn
+from ostinato.spark.event_queries.common_rows import OperatorRows, ShownColumn
 from ostinato.spark.event_queries.event_keys import ShuffleKey, shuffle_key, stream_key
 from ostinato.spark.event_queries.event_shuffle import Shuffle
 from ostinato.spark.event_queries.event_streaming import stream_rows
@@ -54,7 +53,7 @@ class SparkEvents:
         *,
         for_stream: bool = False,
     ) -> None:
-        """`for_stream`: queries are put together as the operators of a stream are."""
+        """`for_stream`: groups the queries as the operators of a stream do."""
         self.names = names
         source = SparkInput.of(df)
         bounds = with_groups(bound_queries(queries, df.columns, source.settings))
@@ -77,23 +76,23 @@ class SparkEvents:
         self.spark_types = self._spark_types()
 
     def _spark_types(self) -> list[s.DataType]:
-        found: dict[int, s.DataType] = {}
+        types: dict[int, s.DataType] = {}
         for shuffle in self.shuffles:
-            for at, number in enumerate(shuffle.numbers):
-                for column, place in zip(self.columns[number], self.layout.places[number], strict=True):
-                    found.setdefault(place, shuffle.spark_type(at, column))
-        return [found[place] for place in range(len(self.layout.stored))]
+            for query, number in enumerate(shuffle.numbers):
+                for column, position in zip(self.columns[number], self.layout.column_numbers[number], strict=True):
+                    types.setdefault(position, shuffle.spark_type(query, column))
+        return [types[position] for position in range(len(self.layout.stored))]
 
     @functools.cached_property
-    def parts(self) -> list[DataFrame]:
-        """For each shuffle the rows of its queries, in the columns of the layout."""
+    def shuffle_rows(self) -> list[DataFrame]:
+        """For each shuffle, the rows of its queries in the columns of the layout."""
         rows = stream_rows if self.source.df.isStreaming else batch_rows
         return [rows(shuffle, self.task(shuffle), self.schema) for shuffle in self.shuffles]
 
     @property
     def schema(self) -> s.StructType:
-        """The columns of the layout, what was given up, the query's number and an error."""
-        kinds = [s.StructField(stored_name(place), kind) for place, kind in enumerate(self.spark_types)]
+        """The columns of the layout, a report if there are bounds, the query's number and an error."""
+        kinds = [s.StructField(stored_name(i), kind) for i, kind in enumerate(self.spark_types)]
         if self.reports:
             kinds.append(s.StructField(REPORT, spark_type(REPORT_TYPE)))
         return s.StructType([*kinds, s.StructField(QUERY, s.IntegerType()), s.StructField(ERROR, s.StringType())])
@@ -101,33 +100,32 @@ class SparkEvents:
     def task(self, shuffle: Shuffle) -> EventsTask:
         return shuffle.task(self.layout)
 
-    def of_query(self, number: int, parts: Sequence[DataFrame] | None = None) -> DataFrame:
-        """The rows of one query, in its own columns; `parts` may hold other rows than the plan's own."""
-        at = next(i for i, shuffle in enumerate(self.shuffles) if number in shuffle.numbers)
-        rows = self.found((parts or self.parts)[at])
-        if len(self.shuffles[at].numbers) > 1:
+    def of_query(self, number: int, shuffle_rows: Sequence[DataFrame] | None = None) -> DataFrame:
+        """The rows of one query in its own columns. `shuffle_rows` replaces the rows of the plan."""
+        which = next(i for i, shuffle in enumerate(self.shuffles) if number in shuffle.numbers)
+        rows = (shuffle_rows or self.shuffle_rows)[which]
+        rows = rows.where(F.col(REPORT).isNull()) if self.reports else rows
+        if len(self.shuffles[which].numbers) > 1:
             rows = rows.where(F.col(QUERY) == number)
-        columns = zip(self.columns[number], self.layout.places[number], strict=True)
-        return rows.select(*(F.col(stored_name(place)).alias(column.name) for column, place in columns if column.name))
+        columns = zip(self.columns[number], self.layout.column_numbers[number], strict=True)
+        return rows.select(*(F.col(stored_name(i)).alias(column.name) for column, i in columns if column.name))
 
-    def found(self, rows: DataFrame) -> DataFrame:
-        """Without the rows that tell what was given up."""
-        return rows.where(F.col(REPORT).isNull()) if self.reports else rows
-
-    def part_rows(self, parts: Sequence[DataFrame] | None = None) -> list[PartRows]:
-        """For each shuffle its rows, and what they show in the common table of a workload."""
-        found = []
-        for shuffle, rows in zip(self.shuffles, parts or self.parts, strict=True):
-            positions = dict.fromkeys(position for number in shuffle.numbers for position in self.layout.places[number])
+    def operator_rows(self, shuffle_rows: Sequence[DataFrame] | None = None) -> list[OperatorRows]:
+        """For each shuffle, its rows and their columns in the common table of a workload."""
+        operators = []
+        for shuffle, rows in zip(self.shuffles, shuffle_rows or self.shuffle_rows, strict=True):
+            positions = dict.fromkeys(
+                position for number in shuffle.numbers for position in self.layout.column_numbers[number]
+            )
             columns = [
                 ShownColumn(stored.role, stored.key, self.spark_types[i], Column(stored_name(i)), None)
                 for i, stored in enumerate(self.layout.stored)
                 if i in positions
             ]
-            found.append(PartRows(rows, self.names, columns, self.reports))
-        return found
+            operators.append(OperatorRows(rows, self.names, columns, self.reports))
+        return operators
 
 
 def batch_rows(shuffle: Shuffle, task: EventsTask, schema: s.StructType) -> DataFrame:
-    """The rows of a shuffle's queries; the error of a task is raised when Spark reads its row."""
+    """The rows of a shuffle's queries. Raises the error of a task when Spark reads its row."""
     return shuffle.rows(task, schema).where(RAISES)

@@ -1,14 +1,13 @@
-"""Event queries whose rows travel together: what is shipped of each row, what brings rows together, which tasks run.
+"""Event queries that share a shuffle: the shipped columns, the keys of the shuffle, and the tasks.
 
-In: a DataFrame and bound queries with one GROUP BY (or one SAME where there is no group). Out: their output rows in
-the columns of a layout.
+In: a DataFrame and bound queries with the same GROUP BY (or the same SAME, if there is no group). Out: their output
+rows in the columns of a layout.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -16,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
+from ostinato.event_queries.enumeration.match_conditions import run_conditions
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.language.event_query import BoundEventQuery
 from ostinato.event_queries.plan.event_plan import VARIABLE, EventsPlan, plan_events
@@ -25,26 +25,32 @@ from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Expr, Operator
 from ostinato.rows.column_names import ERROR
 from ostinato.rows.packed_conditions import bits_columns
-from ostinato.rows.workload_layout import Layout, OutputColumn, Role
+from ostinato.rows.workload_layout import OutputColumn, Role, WorkloadLayout
 from ostinato.spark.event_queries.event_keys import ShuffleKey
-from ostinato.spark.event_queries.event_tasks import PARTS, QUERY, REPORT, EventsTask, GroupsTask, PartsTask, SumsTask
+from ostinato.spark.event_queries.event_tasks import (
+    PARTIALS,
+    QUERY,
+    REPORT,
+    EventsTask,
+    GroupsTask,
+    PartialsTask,
+    SumsTask,
+)
 from ostinato.spark.shipping.shipped_rows import ShippedRows, packed_columns, stored_name
 from ostinato.spark.shipping.spark_input import SparkInput, SparkRefused, refused
 from ostinato.spark.shipping.spark_types import spark_type
 from ostinato.spark.shipping.worker_check import Checked
 from ostinato.workloads.bound_request import BoundRequest
 from ostinato.workloads.report_rows import REPORT_TYPE
-
-if TYPE_CHECKING:
-    from ostinato.workloads.task.shared_event_matches import SharedPlans
+from ostinato.workloads.task.shared_event_matches import SharedPlans, shared_plans
 
 
 def _refused(source: SparkInput, plan: EventsPlan) -> QueryError | None:
-    """Our error for the first expression of the plan that Spark refuses."""
+    """The error for the first expression of the plan that Spark refuses."""
     for query in plan.queries:
         alone = plan_events([query.bound])
         exprs = (*alone.conditions, *(item.expr for item in alone.inputs))
-        for expr in (part for whole in exprs for part in _conjuncts(whole)):
+        for expr in (conjunct for condition in exprs for conjunct in _conjuncts(condition)):
             error = refused(source.df, expr, expr, query.bound.query.text)
             if error is not None:
                 return error
@@ -52,14 +58,14 @@ def _refused(source: SparkInput, plan: EventsPlan) -> QueryError | None:
 
 
 def _conjuncts(expr: Expr) -> tuple[Expr, ...]:
-    """What stands between ANDs: the type's test and each of a variable's conditions have a place in the text."""
+    """The operands of ANDs. Each of them has its own position in the text."""
     if isinstance(expr, Operator) and expr.op == "and":
-        return tuple(part for arg in expr.args for part in _conjuncts(arg))
+        return tuple(conjunct for arg in expr.args for conjunct in _conjuncts(arg))
     return (expr,)
 
 
 class Shuffle:
-    """Queries whose rows travel together."""
+    """Queries that share a shuffle."""
 
     def __init__(
         self,
@@ -71,7 +77,7 @@ class Shuffle:
         options: EventOptions,
         request: BoundRequest,
     ) -> None:
-        """`names` are those of the whole workload, `numbers` say which of its queries these are."""
+        """`names` are those of all queries of the workload, `numbers` those of the queries of this shuffle."""
         self.source = source
         self.numbers = numbers
         self.names = tuple(names[number] for number in numbers)
@@ -80,7 +86,7 @@ class Shuffle:
         self.options = options
         self.request = request.for_queries(self.names)
         self.reports = not request.is_empty
-        """Whether rows have a column for what was given up: all of a workload's have it, or none."""
+        """Whether rows have a column for reports. All rows of a workload have it, or none."""
         plan = plan_events(bounds)
         try:
             self.types = source.types([*plan.conditions, *(item.expr for item in plan.inputs if item.is_computed)])
@@ -104,25 +110,20 @@ class Shuffle:
         self.shared = self._shared()
 
     def _shared(self) -> SharedPlans | None:
-        """What the shared matcher runs; None where that needs no thought, and no kernels have to be loaded for it."""
-        matches = sum(query.returns_matches for query in self.typed.plan.queries)
-        if not self.carried and self.request.is_empty and (matches < 2 or self.options.sharing == "never"):
+        """The plans of the shared matcher; None if it can't run any query."""
+        candidates = sum(query.returns_matches for query in self.typed.plan.queries)
+        if not self.carried and self.request.is_empty and (candidates < 2 or self.options.sharing == "never"):
             return None
-        from ostinato.event_queries.enumeration.event_matches import MatchLimits
-        from ostinato.workloads.task.shared_event_matches import shared_plans
 
-        limits = MatchLimits(None, self.options.max_matches, self.options.max_partial_matches)
+        limits = self.options.limits()
         carried = frozenset(range(len(self.numbers))) if self.carried else frozenset()
         return shared_plans(self.typed, self.names, self.options.sharing, self.request, limits, carried=carried)
 
     def _check_run_conditions(self) -> None:
-        """Refuses what workers can't ask of whole matches. Loads kernels, but only where there is such a condition."""
-        asked = [i for i, query in enumerate(self.typed.plan.queries) if query.run]
-        if asked:
-            from ostinato.event_queries.task.match_columns import run_conditions
-
-            for query in asked:
-                run_conditions(self.typed, query)
+        """Raises for conditions over several events that workers can't evaluate."""
+        for number, query in enumerate(self.typed.plan.queries):
+            if query.run:
+                run_conditions(self.typed, number)
 
     def _expression_type(self, expr: Expr) -> pa.DataType:
         if expr not in self.types:
@@ -130,7 +131,7 @@ class Shuffle:
         return self.source.arrow(self.types[expr], render_expression(expr))
 
     def spark_type(self, query: int, column: OutputColumn) -> s.DataType:
-        """The type of an output column; Spark's own says more than Arrow's: INTERVAL HOUR."""
+        """The type of an output column. Spark's type may be more precise than Arrow's: INTERVAL HOUR."""
         bound = self.typed.plan.queries[query].bound
         match column.role:
             case Role.GROUP:
@@ -147,7 +148,7 @@ class Shuffle:
 
     @functools.cached_property
     def shipped(self) -> ShippedRows:
-        """Keys, inputs, columns that decide ties where events are counted, and packed conditions."""
+        """Keys, inputs, packed conditions, and columns that order ties if a window counts events."""
         plan = self.typed.plan
         columns = {name: quote(name) for name in plan.keys}
         columns |= {item.name: render_expression(item.expr) for item in plan.inputs}
@@ -163,7 +164,7 @@ class Shuffle:
 
     @property
     def bits(self) -> tuple[str, ...]:
-        """The shipped columns of conditions, where events that qualify for nothing don't matter; otherwise none."""
+        """The bit columns, if events that fulfil no condition can be left out; otherwise none."""
         plan = self.typed.plan
         if any(plan.needs_all_rows(stream) for stream in range(len(plan.streams))):
             return ()
@@ -174,7 +175,7 @@ class Shuffle:
         return bits_columns(len(self.typed.plan.conditions))
 
     def together(self) -> DataFrame:
-        """What travels, with the rows of a group in one task; of the one group, those with equal values of SAME."""
+        """The shipped rows, all of a group in one task. If there is one group, those with equal values of SAME."""
         stream, df = self.typed.plan.streams[0], self.shipped.selected()
         if self.bits:
             df = df.where(" OR ".join(f"{self.shipped.travelling(name)} <> 0" for name in self.bits))
@@ -185,9 +186,9 @@ class Shuffle:
 
     # --- tasks ---
 
-    def task(self, layout: Layout) -> EventsTask:
-        """What is sent to the executors; its rows are in the columns of the layout."""
-        arrow = [pa.field(stored_name(place), stored.type) for place, stored in enumerate(layout.stored)]
+    def task(self, layout: WorkloadLayout) -> EventsTask:
+        """The task of the queries. Its rows have the columns of the layout."""
+        arrow = [pa.field(stored_name(i), stored.type) for i, stored in enumerate(layout.stored)]
         report = [pa.field(REPORT, REPORT_TYPE)] if self.reports else []
         return EventsTask(
             typed=self.typed,
@@ -197,22 +198,22 @@ class Shuffle:
             shared=self.shared,
             shipped=self.shipped.names,
             numbers=self.numbers,
-            places=tuple(layout.places[number] for number in self.numbers),
+            positions=tuple(layout.column_numbers[number] for number in self.numbers),
             output=pa.schema([*arrow, *report, pa.field(QUERY, pa.int32()), pa.field(ERROR, pa.string())]),
         )
 
     def rows(self, task: EventsTask, schema: s.StructType) -> DataFrame:
-        """The rows of the queries, with the errors that their tasks met."""
+        """The rows of the queries, with a column for the errors of tasks."""
         df = self.together()
         if not self.by_same:
             return df.mapInArrow(Checked(GroupsTask(task)), schema)
-        parts = s.StructType([s.StructField(field.name, spark_type(field.type)) for field in PARTS])
-        found = df.mapInArrow(Checked(PartsTask(task)), parts)
-        return found.repartition(F.col(QUERY)).mapInArrow(SumsTask(task), schema)
+        partial = s.StructType([s.StructField(field.name, spark_type(field.type)) for field in PARTIALS])
+        partials = df.mapInArrow(Checked(PartialsTask(task)), partial)
+        return partials.repartition(F.col(QUERY)).mapInArrow(SumsTask(task), schema)
 
 
 class _ArrowTypes(dict[str, pa.DataType]):
-    """The types of the input's columns, asked one by one: one that can't travel matters only if it has to."""
+    """The types of the input's columns on demand: an unsupported type is an error only if its column is shipped."""
 
     def __init__(self, shuffle: Shuffle) -> None:
         super().__init__()
@@ -223,6 +224,6 @@ class _ArrowTypes(dict[str, pa.DataType]):
 
 
 def _nothing(df: DataFrame, bits: Sequence[str]) -> DataFrame:
-    """A row without a time takes part in nothing, but lets a task run: no rows at all may give one, too."""
+    """A row without a time. It changes no result, but makes a task run, since even no rows may give a result."""
     values = (F.lit(0 if field.name in bits else None).cast(field.dataType) for field in df.schema.fields)
     return df.sparkSession.range(1).select(*values).toDF(*df.columns)

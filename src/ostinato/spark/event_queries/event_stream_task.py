@@ -1,4 +1,4 @@
-"""Event queries on a stream: their definition, kept beside the state, and the task that their workers run."""
+"""Event queries on a stream: their definition, stored beside the state, and the task of their workers."""
 
 from __future__ import annotations
 
@@ -10,35 +10,33 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
-from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.event_request import EventRequest
 from ostinato.event_queries.language.event_parser import parse_event_query
 from ostinato.event_queries.language.event_render import render_event_query
 from ostinato.event_queries.plan.engine_groups import engine_groups
-from ostinato.expressions.types import Settings
 from ostinato.rows.column_names import DECIDED, ERROR
 from ostinato.rows.packed_conditions import condition_places
 from ostinato.spark.event_queries.common_rows import common_rows
 from ostinato.spark.event_queries.event_tasks import EventsTask
+from ostinato.spark.event_queries.workload_definition import WorkloadDefinition, workload_values
 from ostinato.spark.shipping.shipped_rows import described
 from ostinato.spark.streams.stream_buckets import FinishBuckets, with_errors_raised
 from ostinato.spark.streams.stream_checkpoint import Checkpoint
 from ostinato.spark.streams.stream_checks import WATERMARK
-from ostinato.spark.streams.stream_definition import StreamDefinition, check_same_columns, columns_as_json
+from ostinato.spark.streams.stream_definition import check_same_columns, columns_as_json
 from ostinato.spark.streams.stream_task import BucketTask, with_decided
 from ostinato.streams.step import StreamCore
-from ostinato.workloads.bound_request import BoundRequest
+from ostinato.workloads.task.shared_event_matches import SharedPlans, shared_plans
 
 if TYPE_CHECKING:
     from ostinato.event_queries.plan.event_types import TypedEventsPlan
     from ostinato.event_queries.stream.trend_steps import TrendRows
     from ostinato.spark.event_queries.event_shuffle import Shuffle
-    from ostinato.workloads.task.shared_event_matches import SharedPlans
 
 
 @dataclass(frozen=True, slots=True)
-class EventsDefinition(StreamDefinition):
-    """The event queries of one operator with everything that their answers depend on."""
+class EventsDefinition(WorkloadDefinition):
+    """The event queries of one operator. Their texts are rendered, with TYPE and TIME."""
 
     kind: ClassVar[str] = "events"
     keeps: ClassVar[tuple[str, str]] = (
@@ -46,43 +44,25 @@ class EventsDefinition(StreamDefinition):
         "ost.finish gives the rows of windows that are still open",
     )
 
-    queries: tuple[str, ...]
-    """As rendered from what was understood, with TYPE and TIME."""
-    names: tuple[str, ...]
-    columns: str
-    shipped: str
-    """The columns that travel and are kept, with their Arrow types."""
-    settings: Settings
-    options: EventOptions
-    request: BoundRequest
     carried: bool
-    """Whether the shared matcher carries on partial matches."""
+    """Whether the shared matcher carries partial matches from batch to batch."""
     engines: str
-    """Which engine runs which programs: each keeps a state of its own form."""
+    """The engine of each program. Each engine has its own form of state."""
 
     @staticmethod
     def read(values: dict[str, Any]) -> EventsDefinition:
-        return EventsDefinition(
-            **{
-                **values,
-                "queries": tuple(values["queries"]),
-                "names": tuple(values["names"]),
-                "settings": Settings(**values["settings"]),
-                "options": EventOptions(**values["options"]),
-                "request": BoundRequest.from_values(values["request"]),
-            }
-        )
+        return EventsDefinition(**workload_values(values))
 
     def state_values(self) -> object:
         options = self.options
         common = [self.queries, self.shipped, asdict(self.settings), options.approximate, options.buckets, self.engines]
         if not self.carried:
             return common
-        # The state has the merged plan's numbers, and what was learnt under the bounds.
+        # The state depends on the merged plan and on the statistics that bounds need.
         return [*common, options.sharing, self.names, self.request.state_needs(self.names)]
 
     def finished(self, opened: Checkpoint) -> DataFrame:
-        """The rows of one query in its own columns; of several as a workload gives them."""
+        """The rows of one query in its own columns; of several, as in a workload."""
         from ostinato.spark.event_queries.event_dataframes import SparkEvents
 
         requests = [EventRequest(parse_event_query(text), options=self.options) for text in self.queries]
@@ -92,13 +72,13 @@ class EventsDefinition(StreamDefinition):
         check_same_columns(described(shuffle.shipped.schema), self)
         task = event_stream_task(shuffle, queries.task(shuffle))
         rows = with_errors_raised(opened.buckets(), FinishBuckets(task), stream_fields(queries.schema))
-        return queries.of_query(0, [rows]) if len(requests) == 1 else common_rows(queries.part_rows([rows]))
+        return queries.of_query(0, [rows]) if len(requests) == 1 else common_rows(queries.operator_rows([rows]))
 
 
 def stream_fields(schema: s.StructType, delay_ms: int | None = None) -> s.StructType:
-    """The columns of a batch, with the moment at which a row was decided in place of an error.
+    """The columns of a batch, with the decision time of a row in place of an error.
 
-    With a delay, that moment is an event time with a watermark for operators that follow.
+    With a delay, the decision time is an event time with a watermark, for operators that follow.
     """
     metadata = None if delay_ms is None else {WATERMARK: delay_ms}
     decided = s.StructField(DECIDED, s.TimestampType(), metadata=metadata)
@@ -107,24 +87,23 @@ def stream_fields(schema: s.StructType, delay_ms: int | None = None) -> s.Struct
 
 @dataclass(frozen=True, slots=True)
 class EventBucketTask(BucketTask):
-    """Sent to the executors with every batch."""
+    """The task of an operator with event queries."""
 
     task: EventsTask
     carried: bool
 
     def new_core(self) -> StreamCore[TrendRows]:
-        from ostinato.workloads.task.shared_event_matches import shared_plans
 
-        task, options = self.task, self.task.worker_options()
-        places = condition_places(len(task.typed.plan.conditions))
+        task, options = self.task, self.task.options
+        conditions = condition_places(len(task.typed.plan.conditions))
         if self.carried:
             from ostinato.workloads.stream.event_matches_stream import SharedStreamWorker
 
             assert task.shared is not None
             (shared,) = task.shared.plans
-            shared = shared.for_buckets(task.options.buckets)
+            shared = shared.for_buckets(options.buckets)
             return SharedStreamWorker(
-                task.typed, task.names, self.shipped, places, shared, options, fingerprint=self.fingerprint
+                task.typed, task.names, self.shipped, conditions, shared, options, fingerprint=self.fingerprint
             )
         from ostinato.event_queries.stream.trend_stream import TrendStreamWorker
 
@@ -132,7 +111,7 @@ class EventBucketTask(BucketTask):
             return shared_plans(typed, names, options.sharing, task.request, options.limits())
 
         return TrendStreamWorker(
-            task.typed, task.names, self.shipped, places, options, sharing_of, fingerprint=self.fingerprint
+            task.typed, task.names, self.shipped, conditions, options, sharing_of, fingerprint=self.fingerprint
         )
 
     def rows(self, results: TrendRows) -> pa.Table:
@@ -147,7 +126,7 @@ class EventBucketTask(BucketTask):
 
 
 def event_stream_task(shuffle: Shuffle, task: EventsTask) -> EventBucketTask:
-    """What is sent to the executors."""
+    """The task of the shuffle's operator."""
     shipped = shuffle.shipped.schema
     plan = shuffle.typed.plan
     definition = EventsDefinition(

@@ -1,7 +1,7 @@
-"""Event queries on streaming DataFrames, in append mode: rows of a window leave when the watermark has passed its end.
+"""Event queries on streaming DataFrames, in append mode: a window gives its rows when the watermark has passed its end.
 
 select -> mapInArrow (pack rows by bucket) -> transformWithState (advance) -> mapInArrow (unpack), as for a clause. Each
-distinct (GROUP BY, SAME, TIME) of a workload is an operator of its own; their rows are put together.
+distinct (GROUP BY, SAME, TIME) of a workload has its own operator. Their rows are joined by a union.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
 
 
 def stream_rows(shuffle: Shuffle, task: EventsTask, schema: s.StructType) -> DataFrame:
-    """The rows of the operator's queries, in the columns of the schema, with when they were decided for an error."""
+    """The rows of the operator's queries: the columns of the schema, with the decision time in place of an error."""
     check_machine(shuffle.source.df.sparkSession)
-    delay = _check(shuffle)
+    delay_ms = _check(shuffle)
     return through_buckets(
         shuffle.shipped,
         shuffle.typed.plan.streams[0].group_by,
         shuffle.options.buckets,
         event_stream_task(shuffle, task),
-        stream_fields(schema, delay),
+        stream_fields(schema, delay_ms),
         has_watermark=True,
         bits=shuffle.bits,
     )
 
 
 def _check(shuffle: Shuffle) -> int:
-    """The watermark's delay in milliseconds; raises where a stream can't answer."""
+    """The watermark's delay in milliseconds. Raises if the queries can't run on a stream."""
     for query in shuffle.typed.plan.queries:
         extent = query.programs[0].extent
-        over = extent.kind is BoundKind.WINDOWS and not extent.by_place
-        if not over and not (shuffle.carried and extent.kind is BoundKind.SPAN):
+        has_windows = extent.kind is BoundKind.WINDOWS and not extent.by_place
+        if not has_windows and not (shuffle.carried and extent.kind is BoundKind.SPAN):
             raise QueryError(
                 "STREAM_NEEDS_WINDOWS",
                 "on a stream an event query gives its rows when a window of time is over, and this one cuts none",
@@ -51,7 +51,7 @@ def _check(shuffle: Shuffle) -> int:
                 "WITHIN 30 MINUTES",
             )
     time = shuffle.typed.plan.streams[0].time
-    delay = watermark_delay_ms(shuffle.source.df, time)
-    if delay is None:
+    delay_ms = watermark_delay_ms(shuffle.source.df, time)
+    if delay_ms is None:
         raise without_watermark(shuffle.source.df, time, shuffle.typed.plan.queries[0].bound.query.text)
-    return delay
+    return delay_ms

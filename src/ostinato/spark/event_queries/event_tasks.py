@@ -1,4 +1,4 @@
-"""What Spark tasks run for event queries: the engines are loaded where they run."""
+"""The Spark tasks of event queries. Only workers load the engines."""
 
 from __future__ import annotations
 
@@ -11,130 +11,122 @@ import pyarrow as pa
 
 from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.event_queries.event_options import EventOptions
+from ostinato.event_queries.plan.event_program import joined_results
 from ostinato.event_queries.plan.event_types import TypedEventsPlan
+from ostinato.event_queries.task.group_partials import packed, unpacked
+from ostinato.event_queries.task.group_results import results_by_group
+from ostinato.rows.batches import Batch, OutputRows, batch_of, batches_of, failure
 from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.rows.packed_conditions import condition_places
 from ostinato.workloads.bound_request import BoundRequest
+from ostinato.workloads.report_rows import report_values
 
 if TYPE_CHECKING:
-    from ostinato.event_queries.task.trend_worker import TrendOptions, TrendWorker
-    from ostinato.rows.batches import Batch
+    from ostinato.event_queries.task.trend_worker import TrendWorker
     from ostinato.workloads.shedding.report import Report
     from ostinato.workloads.task.shared_event_matches import SharedPlans
 
 REPORT = f"{PREFIX}report"
-"""What was given up for a query; NULL in the rows that it found."""
+"""The report on a query's dropped state; NULL in result rows."""
 QUERY = f"{PREFIX}query"
 """The number of the query that a row belongs to."""
 RECORD = f"{PREFIX}record"
-"""Results of a part of a group, as bytes."""
-PARTS = pa.schema([(QUERY, pa.int32()), (RECORD, pa.binary()), (ERROR, pa.string())])
+"""Partial results of a group, as bytes."""
+PARTIALS = pa.schema([(QUERY, pa.int32()), (RECORD, pa.binary()), (ERROR, pa.string())])
 
 Batches = Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True, slots=True)
 class EventsTask:
-    """The queries of one shuffle, with all that their tasks need to know."""
+    """The queries of one shuffle, as their tasks need them."""
 
     typed: TypedEventsPlan
     names: tuple[str, ...]
     options: EventOptions
     request: BoundRequest
     shared: SharedPlans | None
-    """What the shared matcher runs, where the driver has worked it out."""
+    """The plans of the shared matcher, if the driver has made them."""
     shipped: tuple[str, ...]
-    """The names of the columns that arrive, in their order."""
+    """The names of arriving columns, in their order."""
     numbers: tuple[int, ...]
-    """For each query of the plan its number in the workload."""
-    places: tuple[tuple[int, ...], ...]
-    """For each query of the plan and each of its output columns the column of `output` that it fills."""
+    """For each query of the plan, its number in the workload."""
+    positions: tuple[tuple[int, ...], ...]
+    """For each query of the plan and each of its output columns, the index in `output`."""
     output: pa.Schema
-
-    def worker_options(self) -> TrendOptions:
-        from ostinato.event_queries.task.trend_worker import TrendOptions
-
-        options = self.options
-        return TrendOptions(options.sharing, options.max_matches, options.max_partial_matches)
 
     def worker(self) -> TrendWorker:
         from ostinato.event_queries.task.trend_worker import TrendWorker
 
-        return TrendWorker(self.typed, self.names, self.worker_options(), self.shared)
+        return TrendWorker(self.typed, self.names, self.options, self.shared)
 
     def batch(self, batches: Batches) -> Batch | None:
-        """All rows that arrive; None if there is none."""
-        from ostinato.rows.batches import batch_of
-
+        """All arriving rows; None if there are none."""
         waiting = [batch.rename_columns(list(self.shipped)) for batch in batches if batch.num_rows]
         if not waiting:
             return None
         return batch_of(pa.Table.from_batches(waiting), condition_places(len(self.typed.plan.conditions)))
 
-    def answered(self, batches: Batches, answer: Callable[[Batch], Batches], output: pa.Schema) -> Batches:
-        """What becomes of all rows that arrive, if there are any; an error leaves as a row."""
-        from ostinato.rows.batches import failure
-
+    def results(self, batches: Batches, run: Callable[[Batch], Batches], output: pa.Schema) -> Batches:
+        """The output of `run` for all arriving rows, if there are any. An error becomes a row."""
         try:
             batch = self.batch(batches)
             if batch is not None:
-                yield from answer(batch)
+                yield from run(batch)
         except Exception as error:
             yield failure(ours_or_raise(error), output)
 
     def rows(self, query: int, columns: Sequence[pa.Array]) -> Batches:
-        """The rows of a query as they leave."""
-        from ostinato.rows.batches import OutputRows, batches_of
-
+        """The output rows of a query."""
         count = len(columns[0])
-        arrays = {self.output.names[place]: array for place, array in zip(self.places[query], columns, strict=True)}
+        arrays = {self.output.names[i]: array for i, array in zip(self.positions[query], columns, strict=True)}
         arrays[QUERY] = pa.repeat(pa.scalar(self.numbers[query], pa.int32()), count)
         return batches_of(OutputRows(count, arrays), self.output)
 
     def report_rows(self, report: Report) -> Batches:
-        """What was given up, as rows that leave beside those of the queries."""
-        from ostinato.rows.batches import OutputRows, batches_of
-        from ostinato.workloads.report_rows import report_values
+        return report_batches(report, self.names, self.numbers, self.output)
 
-        values = report_values(report)
-        whose = [self.numbers[self.names.index(name)] for name in values.field("query").to_pylist()]
-        arrays = {REPORT: values, QUERY: pa.array(whose, pa.int32())}
-        return batches_of(OutputRows(len(values), arrays), self.output)
+
+def report_batches(report: Report, names: Sequence[str], numbers: Sequence[int], output: pa.Schema) -> Batches:
+    """A report as output rows, beside those of the queries. Queries have `names`, and `numbers` in the workload."""
+    values = report_values(report)
+    queries = [numbers[names.index(name)] for name in values.field("query").to_pylist()]
+    arrays = {REPORT: values, QUERY: pa.array(queries, pa.int32())}
+    return batches_of(OutputRows(len(values), arrays), output)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupsTask:
-    """Whole groups in, the rows of all queries out."""
+    """All rows of some groups in, the rows of all queries out."""
 
     task: EventsTask
 
     def __call__(self, batches: Batches) -> Batches:
-        return self.task.answered(batches, self._rows, self.task.output)
+        return self.task.results(batches, self._rows, self.task.output)
 
     def _rows(self, batch: Batch) -> Batches:
-        found = self.task.worker().run(batch)
-        for query, columns in enumerate(found.columns):
+        result = self.task.worker().run(batch)
+        for query, columns in enumerate(result.columns):
             yield from self.task.rows(query, columns)
-        for report in found.reports:
+        for report in result.reports:
             yield from self.task.report_rows(report)
 
 
 @dataclass(frozen=True, slots=True)
-class PartsTask:
-    """Rows of the one group with whole values of SAME in, a record of results for each query out."""
+class PartialsTask:
+    """All rows with some values of SAME in, of the only group; a record of partial results for each query out."""
 
     task: EventsTask
 
     def __call__(self, batches: Batches) -> Batches:
-        return self.task.answered(batches, self._records, PARTS)
+        return self.task.results(batches, self._records, PARTIALS)
 
     def _records(self, batch: Batch) -> Batches:
-        from ostinato.event_queries.task.group_partials import packed
 
         for query, results in self.task.worker().results_of(batch).items():
             yield pa.RecordBatch.from_arrays(
                 [pa.array([query], pa.int32()), pa.array([packed(results)], pa.binary()), pa.nulls(1, pa.string())],
-                schema=PARTS,
+                schema=PARTIALS,
             )
 
 
@@ -145,11 +137,7 @@ class SumsTask:
     task: EventsTask
 
     def __call__(self, batches: Batches) -> Batches:
-        from ostinato.event_queries.plan.event_program import joined_results
-        from ostinato.event_queries.task.group_partials import unpacked
-        from ostinato.event_queries.task.group_results import of_groups
         from ostinato.event_queries.task.trend_worker import slot_kinds
-        from ostinato.rows.batches import failure
 
         records: dict[int, list[bytes]] = {}
         for batch in batches:
@@ -162,10 +150,10 @@ class SumsTask:
                     records.setdefault(query, []).append(record)
         try:
             worker = self.task.worker()
-            for query, found in records.items():
+            for query, packs in records.items():
                 kinds = slot_kinds(self.task.typed.plan.queries[query])
-                parts = joined_results([unpacked(record, len(kinds)) for record in found])
-                results = of_groups(parts, np.zeros(1, np.int64), kinds)
+                partials = joined_results([unpacked(record, len(kinds)) for record in packs])
+                results = results_by_group(partials, np.zeros(1, np.int64), kinds)
                 yield from self.task.rows(query, worker.shown(query, results))
         except Exception as error:
             yield failure(ours_or_raise(error), self.task.output)

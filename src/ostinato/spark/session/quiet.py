@@ -1,4 +1,4 @@
-"""PySpark logs every analysis error it raises, with the JVM's stack. Where we answer the error, we keep that off."""
+"""Silences PySpark's log of analysis errors, with their JVM stacks, where Ostinato handles the error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 @contextmanager
 def without_error_log() -> Iterator[None]:
-    """Inside, PySpark's own error log is silent."""
+    """PySpark's own error log is silent inside the block."""
     loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
     before = [logger.disabled for logger in loggers]
     try:

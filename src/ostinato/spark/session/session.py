@@ -21,7 +21,7 @@ _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 def local_session(app_name: str = "ostinato", *, cores: int | None = None, **settings: object) -> SparkSession:
     """A session in Spark's local mode, or the one that already runs in this process.
 
-    `cores` defaults to all of them. `settings` are Spark's own, and win over ours:
+    `cores` defaults to all of them. `settings` are Spark's own, and override ours:
     `local_session(cores=2, **{"spark.sql.shuffle.partitions": 4})`.
     """
     builder = SparkSession.builder
@@ -37,7 +37,7 @@ def local_session(app_name: str = "ostinato", *, cores: int | None = None, **set
 
 
 def local_settings(cores: int) -> dict[str, str]:
-    """What a classic session is started with: silent, reachable from this machine only, few partitions."""
+    """Settings of a classic session: few log lines, reachable from this machine only, few partitions."""
     return {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -50,15 +50,15 @@ def local_settings(cores: int) -> dict[str, str]:
 
 @functools.cache
 def _log_settings() -> Path:
-    """A file on disk, also where the package is a zip. It stays until this process ends."""
+    """The log settings as a file on disk, also if the package is a zip. It stays until this process ends."""
     until_exit = ExitStack()
     atexit.register(until_exit.close)
     return until_exit.enter_context(as_file(files("ostinato.spark.session") / "log4j2.properties"))
 
 
 def prepare_machine() -> None:
-    """Before the JVM starts, classic or Connect: find Java, and let workers run the Python that runs this."""
+    """Finds Java, and makes workers run this process's Python. Call it before the JVM starts, classic or Connect."""
     prepare_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    # Without it Spark warns about the host's name before any log setting is read.
+    # Otherwise Spark warns about the host's name before it reads any log setting.
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")

@@ -18,11 +18,13 @@ def check_spark(spark: Any) -> None:
 
 
 def session_settings(df: DataFrame) -> Settings:
-    """The rules for expressions of the DataFrame's session."""
+    """The settings of the DataFrame's session that expressions depend on."""
     conf = df.sparkSession.conf
 
     def is_on(name: str) -> bool:
-        return str(conf.get(name)).lower() == "true"  # asked with a default, Spark answers that, not its own
+        return (
+            str(conf.get(name)).lower() == "true"
+        )  # with a default argument, Spark would return that in place of its own default
 
     return Settings(
         ansi=is_on("spark.sql.ansi.enabled"),

@@ -1,1 +1,1 @@
-"""What every query sends to workers and needs of them: types, sizes, the package itself."""
+"""Shipping of rows to workers: columns and types, size estimates, errors, and the check of the workers' packages."""

@@ -1,4 +1,4 @@
-"""How large a DataFrame is, as Spark's optimiser guesses. Nothing is read."""
+"""The size of a DataFrame, as Spark's optimiser estimates it. Nothing is read."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ _UNITS = {"B": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40, "PiB": 50, "EiB": 
 _SIZE = re.compile(r"sizeInBytes=([\d.]+(?:E[+-]?\d+)?) ([KMGTPE]?i?B)")
 
 
-_known: WeakKeyDictionary[DataFrame, int | None] = WeakKeyDictionary()
-"""Sizes already asked for: many queries over one DataFrame ask once."""
+_sizes: WeakKeyDictionary[DataFrame, int | None] = WeakKeyDictionary()
+"""Estimates so far: many queries over one DataFrame ask Spark once."""
 
 
 def estimated_bytes(df: DataFrame) -> int | None:
-    """The size of the whole DataFrame in bytes, or None when Spark has no idea."""
-    if df not in _known:
+    """The size of the DataFrame in bytes; None if Spark has no estimate."""
+    if df not in _sizes:
         try:
             rows = df.sparkSession.sql("EXPLAIN COST SELECT * FROM {input}", input=df).collect()
-            _known[df] = parse_size(rows[0][0])
+            _sizes[df] = parse_size(rows[0][0])
         except PySparkException:
-            _known[df] = None
-    return _known[df]
+            _sizes[df] = None
+    return _sizes[df]
 
 
 def parse_size(explained: str) -> int | None:
-    """The first size in the text of EXPLAIN COST; sizes from an exbibyte on mean that nothing is known.
+    """The first size in the text of EXPLAIN COST; sizes from an exbibyte on mean that Spark has no estimate.
 
     >>> parse_size("Relation ... Statistics(sizeInBytes=1.5 MiB, rowCount=3)")
     1572864
     """
-    found = _SIZE.search(explained)
-    if found is None or found[2] not in _UNITS or found[2] == "EiB":
+    size = _SIZE.search(explained)
+    if size is None or size[2] not in _UNITS or size[2] == "EiB":
         return None
-    return int(float(found[1]) * (1 << _UNITS[found[2]]))
+    return int(float(size[1]) * (1 << _UNITS[size[2]]))

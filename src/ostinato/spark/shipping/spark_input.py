@@ -1,4 +1,4 @@
-"""A DataFrame that queries read: its columns, and the types that Spark gives to expressions over one row."""
+"""The DataFrame that queries read: its columns, and Spark's types of expressions over one row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ostinato.spark.shipping.row_errors import refusal
 from ostinato.spark.shipping.spark_types import arrow_type
 
 SparkRefused = (AnalysisException, ParseException)
-"""Spark's exceptions for an expression that it can't read or type."""
+"""Spark's exceptions for expressions that it can't parse or type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,13 @@ class SparkInput:
 
     @staticmethod
     def of(df: DataFrame, settings: Settings | None = None) -> SparkInput:
-        """The DataFrame as its session reads it, or by other settings."""
+        """The DataFrame with the settings of its session, or with other settings."""
         return SparkInput(
             df, settings or session_settings(df), {field.name: field.dataType for field in df.schema.fields}
         )
 
     def arrow(self, kind: s.DataType, name: str) -> pa.DataType:
-        """The Arrow type in which values of a Spark type reach Python; `name` says of which column, for errors."""
+        """The Arrow type in which values of a Spark type reach Python. `name` is the column's, for errors."""
         return arrow_type(kind, self.settings.timezone, name)
 
     def arrow_column(self, name: str) -> pa.DataType:
@@ -50,7 +50,7 @@ class SparkInput:
         return pa.schema([pa.field(field.name, self.arrow(field.dataType, field.name)) for field in fields])
 
     def types(self, exprs: Iterable[Expr]) -> dict[Expr, s.DataType]:
-        """What Spark makes of expressions over one row. Only analysis; raises what Spark raises."""
+        """Spark's types of expressions over one row. Nothing runs. Raises `SparkRefused` for a bad expression."""
         distinct = dict.fromkeys(exprs)
         types: dict[Expr, s.DataType] = {
             expr: self.column_types[expr.name] for expr in distinct if isinstance(expr, Column)
@@ -65,7 +65,7 @@ class SparkInput:
 
 
 def refused(df: DataFrame, expr: Expr, written: Expr, text: str | None) -> QueryError | None:
-    """Our error if Spark refuses the expression over the DataFrame. `written` is what the user wrote for it."""
+    """The error if Spark refuses the expression over the DataFrame. `written` is the user's form of it."""
     with without_error_log():
         try:
             _ = df.selectExpr(render_expression(expr)).schema

@@ -25,11 +25,11 @@ _SIMPLE: tuple[tuple[type[s.DataType], pa.DataType], ...] = (
     (s.NullType, pa.null()),
 )
 _BINARY = "UTF8_BINARY"
-"""The collation of strings that have none written."""
+"""The default collation of strings."""
 
 
 def arrow_type(kind: s.DataType, timezone: str, column: str) -> pa.DataType:
-    """The Arrow type in which a column of a Spark type reaches Python; UNSUPPORTED_TYPE for those that can't."""
+    """The Arrow type in which a column of a Spark type reaches Python. Raises UNSUPPORTED_TYPE if there is none."""
     if isinstance(kind, s.StringType) and kind.collation != _BINARY:
         raise QueryError(
             "UNSUPPORTED_TYPE",
@@ -49,7 +49,9 @@ def arrow_type(kind: s.DataType, timezone: str, column: str) -> pa.DataType:
         case s.MapType():
             return pa.map_(arrow_type(kind.keyType, timezone, column), arrow_type(kind.valueType, timezone, column))
         case s.StructType():
-            return pa.struct([pa.field(part.name, arrow_type(part.dataType, timezone, column)) for part in kind.fields])
+            return pa.struct(
+                [pa.field(field.name, arrow_type(field.dataType, timezone, column)) for field in kind.fields]
+            )
     raise QueryError(
         "UNSUPPORTED_TYPE",
         f"'{column}' is of type {kind.simpleString()}, which Spark doesn't hand to Python through Arrow",
@@ -71,5 +73,5 @@ def spark_type(kind: pa.DataType) -> s.DataType:
     if pa.types.is_list(kind):
         return s.ArrayType(spark_type(kind.value_type))
     if pa.types.is_struct(kind):
-        return s.StructType([s.StructField(part.name, spark_type(part.type)) for part in kind])
+        return s.StructType([s.StructField(field.name, spark_type(field.type)) for field in kind])
     raise QueryError("UNSUPPORTED_TYPE", f"no Spark type for {kind}")

@@ -1,4 +1,4 @@
-"""SQL text with DataFrames in place of pieces of it -> Spark's answer."""
+"""SQL text in which DataFrames replace some pieces -> the DataFrame of its result."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ Args = dict[str, Any] | list[Any] | None
 
 
 Piece = tuple[Span, str]
-"""Characters of a statement, and what Spark gets instead. The text between pieces stays as it is."""
+"""A span of a statement, and the text that Spark gets in its place."""
 
 
 def ask_spark(
     spark: SparkSession, text: str, pieces: Sequence[Piece], frames: Mapping[str, DataFrame], args: Args
 ) -> DataFrame:
-    """Spark's answer to the text with DataFrames in place of some pieces of it."""
+    """The result of the text with some pieces replaced. `frames` are the DataFrames that replacements name."""
     in_order = sorted(pieces, key=lambda piece: piece[0].start)
-    written, at = [], 0
+    written, end = [], 0
     for span, replacement in in_order:
-        written += [_braces(text[at : span.start]), replacement]
-        at = span.end
-    written.append(_braces(text[at:]))
+        written += [_braces(text[end : span.start]), replacement]
+        end = span.end
+    written.append(_braces(text[end:]))
     with without_error_log():
         try:
             result = spark.sql("".join(written), args=args, **frames) if frames else spark.sql(text, args=args)
@@ -44,32 +44,32 @@ def ask_spark(
 
 
 def _braces(text: str) -> str:
-    """Text that Spark's formatter gives back as it is."""
+    """The text with braces doubled, which Spark's formatter turns back."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
 def _not_sql(error: ParseException, text: str, replaced: Sequence[Span]) -> QueryError:
-    """Spark counts places in the text that it got: up to the first replaced piece they are those of ours."""
-    found = re.search(r"\(line (\d+), pos (\d+)\)", str(error))
+    """Spark's parse error as ours. Spark's position is right for our text up to the first replaced piece."""
+    position = re.search(r"\(line (\d+), pos (\d+)\)", str(error))
     span = None
-    if found is not None:
+    if position is not None:
         lines = text.split("\n")
-        line, column = min(int(found[1]), len(lines)), int(found[2])
-        start = sum(len(each) + 1 for each in lines[: line - 1]) + column
+        row, column = min(int(position[1]), len(lines)), int(position[2])
+        start = sum(len(line) + 1 for line in lines[: row - 1]) + column
         span = Span(min(start, len(text)), min(start + 1, len(text)))
         if replaced and start > replaced[0].start:
-            span = _only_place(str(error), text, replaced)
+            span = _only_occurrence(str(error), text, replaced)
     return QueryError("SYNTAX_ERROR", refusal(error, None, None).message, text=text, span=span)
 
 
-def _only_place(message: str, text: str, replaced: Sequence[Span]) -> Span | None:
-    """Where the word that Spark stumbled over stands, if it stands in one place only."""
+def _only_occurrence(message: str, text: str, replaced: Sequence[Span]) -> Span | None:
+    """The span of the word that Spark's error names, if it occurs once outside of the replaced pieces."""
     near = re.search(r"near '([^']+)'", message)
-    places = [
+    occurrences = [
         token.span
         for token in tokenize(text)
         if near is not None
         and token.text == near[1]
         and not any(span.start <= token.span.start < span.end for span in replaced)
     ]
-    return places[0] if len(places) == 1 else None
+    return occurrences[0] if len(occurrences) == 1 else None

@@ -1,7 +1,7 @@
-"""Task -> the same task behind a check of the Python that runs it: this package is there, in the driver's version.
+"""Task -> a task that checks its worker first: Ostinato must be installed there, in the driver's version.
 
-The check needs no job: it runs while a worker reads the task. It travels as code, because this package may be missing
-where it runs. What it raises reads like any error of ours that comes through Spark (`ost.unwrap`).
+The check needs no job: it runs while a worker unpickles the task. It is sent as code, because this package may be
+missing there. `ost.unwrap` reads its error like any other error that comes through Spark.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from ostinato.errors import carried, workers_differ
 
 ArrowTask = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 Reduced = tuple[Any, ...]
-"""As `__reduce__` returns it: a function, and its arguments."""
+"""The result of `__reduce__`: a function and its arguments."""
 
 NEEDED = ("ostinato", "numba", "pyarrow")
-_MISSING, _FOUND = "<missing>", "<version>"
+_MISSING, _VERSION = "<missing>", "<version>"
 
 
 class Checked:
-    """A task on its way to the workers. They get the task itself."""
+    """A task that is checked while it is unpickled. Workers get the task itself."""
 
     def __init__(self, task: ArrowTask) -> None:
         self.task = task
@@ -39,13 +39,13 @@ class Checked:
 
 
 def after_check(value: Any) -> Reduced:
-    """How a value is read behind the check. Functions of this package would be looked up before it."""
+    """Unpickles the check, then the value. (Functions of this package would be looked up before the check.)"""
     return operator.getitem, ([_Check(), value], 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """A call whose result is what a worker reads."""
+    """A call. Unpickling it gives the call's result."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -55,18 +55,18 @@ class Rebuilt:
 
 
 class _Check:
-    """Checks where it is read."""
+    """Checks the worker while it is unpickled."""
 
     def __reduce__(self) -> Reduced:
         missing = carried(workers_differ(f"the workers' Python has no module '{_MISSING}'"))
-        other = carried(workers_differ(f"the driver runs ostinato {ostinato.__version__}, the workers {_FOUND}"))
-        return _check_as_code(), (NEEDED, ostinato.__version__, missing, other, _MISSING, _FOUND)
+        other = carried(workers_differ(f"the driver runs ostinato {ostinato.__version__}, the workers {_VERSION}"))
+        return _check_as_code(), (NEEDED, ostinato.__version__, missing, other, _MISSING, _VERSION)
 
 
 def _check_as_code() -> Callable[..., None]:
     """A function inside a function: pickle can't look it up by name, so Spark sends its code."""
 
-    def check(needed: tuple[str, ...], version: str, missing: str, other: str, module: str, found: str) -> None:
+    def check(needed: tuple[str, ...], version: str, missing: str, other: str, module: str, installed: str) -> None:
         from importlib import import_module
         from importlib.util import find_spec
 
@@ -77,8 +77,8 @@ def _check_as_code() -> Callable[..., None]:
                 is_there = False
             if not is_there:
                 raise RuntimeError(missing.replace(module, name))
-        runs = import_module("ostinato").__version__
-        if runs != version:
-            raise RuntimeError(other.replace(found, runs))
+        version_here = import_module("ostinato").__version__
+        if version_here != version:
+            raise RuntimeError(other.replace(installed, version_here))
 
     return check

@@ -1,7 +1,7 @@
-"""`ost.sql`: full SQL text in which MATCH_RECOGNIZE may stand wherever a table may.
+"""`ost.sql`: SQL text in which MATCH_RECOGNIZE may stand wherever a table may -> a lazy DataFrame.
 
-Each clause is answered on its own input and put back as a DataFrame, and so are two that RECENT makes a correlation;
-the text around them reaches Spark unchanged.
+Ostinato runs each clause on its own input and replaces it by a DataFrame. It does the same with two clauses that RECENT
+makes a correlation. Spark gets the text around them unchanged.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ def sql(
     """The result of a query as a lazy DataFrame.
 
     `tables` are DataFrames by the names that the query uses; other names come from the session's catalog. `args` fill
-    the parameters (`:name` or `?`) of the text outside the clauses, as in `spark.sql`. `max_partial_matches` bounds
-    what one row of one key may try; `sort` says who orders the rows of a key ("auto": the worker, unless the input is
-    estimated above `memory_budget` bytes per task). `skew="slice"` cuts the rows of all keys into ranges, so that one
-    hot key is matched by many tasks; a query without PARTITION BY is always cut.
+    the parameters (`:name` or `?`) of the text outside the clauses, as in `spark.sql`. `max_partial_matches` limits
+    the partial matches from one row. `sort` says who sorts the rows of a key ("auto": the worker, unless Spark
+    estimates more than `memory_budget` bytes for a task). `skew="slice"` cuts the rows of all keys into ranges, so
+    that many tasks match one hot key; a query without PARTITION BY is always cut.
 
-    For clauses over streaming DataFrames (docs/streaming.md): `late` rows are dropped or shown, `eager` streams are
-    ordered by construction, keys are kept in `buckets`, and `decision_time` names a column to add.
+    For clauses over streaming DataFrames (docs/streaming.md): `late` rows are dropped or shown, rows of `eager` streams
+    arrive in order, `buckets` is the number of buckets of keys, and `decision_time` names a column to add.
     """
     a_text("the query", query, code="NOT_A_QUERY", may_be_empty=True)  # the parser refuses an empty one
     check_tables(tables, _OPTIONS)
@@ -90,16 +90,16 @@ class _Answerer:
 
     def answer(self, text: str, args: Args) -> DataFrame:
         statement = read_statement(text)
-        if statement.is_clause_alone:  # SELECT * FROM input MATCH_RECOGNIZE ( ... ): the clause is the answer
+        if statement.is_clause_alone:  # SELECT * FROM input MATCH_RECOGNIZE ( ... )
             return self._matches(statement, statement.clauses[0], args)
         pieces: list[Piece] = []
         frames: dict[str, DataFrame] = {}
         correlations = find_correlations(statement)
-        for i, found in enumerate(correlations):
+        for i, correlation in enumerate(correlations):
             name = f"ost_pairs{i}"
-            frames[name] = self._pairs(statement, found, args)
-            pieces += correlation_pieces(found, name)
-        paired = [clause for found in correlations for clause in (found.live, found.archive)]
+            frames[name] = self._pairs(statement, correlation, args)
+            pieces += correlation_pieces(correlation, name)
+        paired = [clause for correlation in correlations for clause in (correlation.live, correlation.archive)]
         for i, clause in enumerate(statement.clauses):
             if clause in paired:
                 continue
@@ -127,16 +127,16 @@ class _Answerer:
             )
             return match_dataframe(query, source, self.options, settings)
 
-    def _pairs(self, statement: Statement, found: CorrelationText, args: Args) -> DataFrame:
-        """The matches of two clauses that belong together."""
-        text, live, archive = statement.text, found.live, found.archive
+    def _pairs(self, statement: Statement, correlation: CorrelationText, args: Args) -> DataFrame:
+        """The pairs of matches of a correlation."""
+        text, live, archive = statement.text, correlation.live, correlation.archive
         live_rows = self._input(statement, live, args)
         is_same = written_alike(text, live, archive)  # then the rows are read and shipped once
         archive_rows = live_rows if is_same else self._input(statement, archive, args)
-        return pairs_of(text, found, live_rows, archive_rows, self.options)
+        return pairs_of(text, correlation, live_rows, archive_rows, self.options)
 
     def _input(self, statement: Statement, clause: Clause, args: Args) -> DataFrame:
-        """The table behind which the clause stands."""
+        """The input of the clause."""
         text = statement.text
         written = text[clause.input.start : clause.input.end]
         if written.lower() in self.tables and not any(t.name.lower() == written.lower() for t in clause.tables):
@@ -167,14 +167,14 @@ class _Answerer:
             raise
 
 
-def _needed(text: str, written: str, known: tuple[CommonTable, ...]) -> list[list[CommonTable]]:
-    """The common tables that the input names, directly or through one another.
+def _needed(text: str, written: str, tables: tuple[CommonTable, ...]) -> list[list[CommonTable]]:
+    """The common tables that the input names, directly or through other tables, by level.
 
-    In levels: a name of an inner level hides that of an outer one, but may be made from it.
+    A table of an inner level hides one of the same name in an outer level, but may read it.
     """
     needed: list[CommonTable] = []
     mentions = {token.name.lower() for token in tokenize(written)}
-    for common in reversed(known):
+    for common in reversed(tables):
         if common.name.lower() in mentions:
             needed.append(common)
             mentions |= {token.name.lower() for token in tokenize(text[common.span.start : common.span.end])}
@@ -187,7 +187,7 @@ def _needed(text: str, written: str, known: tuple[CommonTable, ...]) -> list[lis
 
 
 def _on_its_own(text: str, written: str, levels: list[list[CommonTable]]) -> str:
-    """The input as a query of its own, with what it needs of the WITH lists around it."""
+    """The input as a separate query, with the common tables that it needs."""
     if not levels:
         return f"SELECT * FROM {written}"
     recursive = "RECURSIVE " if any(common.recursive for common in levels[0]) else ""
@@ -197,36 +197,36 @@ def _on_its_own(text: str, written: str, levels: list[list[CommonTable]]) -> str
 
 
 def _marks(text: str) -> list[int]:
-    """Where the `?` that stand for values are: those of a clause belong to its pattern."""
+    """The offsets of all `?` that are parameters. Inside a clause, a `?` belongs to the pattern."""
     marks: list[int] = []
-    depth, outside = 0, []  # the depths at which clauses were entered
+    depth, clauses = 0, []  # the depths of the open clauses
     tokens = tokenize(text)
     for before, token in zip([None, *tokens], tokens, strict=False):
         if token.upper == "(":
             depth += 1
             if before is not None and before.upper == "MATCH_RECOGNIZE":
-                outside.append(depth)
+                clauses.append(depth)
         elif token.upper == ")":
-            if outside and outside[-1] == depth:
-                outside.pop()
+            if clauses and clauses[-1] == depth:
+                clauses.pop()
             depth -= 1
-        elif token.upper == "?" and not outside:
+        elif token.upper == "?" and not clauses:
             marks.append(token.span.start)
     return marks
 
 
 def _args_inside(args: Args, text: str, spans: Sequence[Span]) -> Args:
-    """The values for the pieces of the text, in the order of the pieces. Values by name serve everywhere."""
+    """The values of the parameters inside the spans, in the order of the spans. Values by name are for all."""
     if not isinstance(args, list):
         return args
     values = dict(zip(_marks(text), args, strict=False))
-    return [value for span in spans for at, value in values.items() if span.start <= at < span.end]
+    return [value for span in spans for offset, value in values.items() if span.start <= offset < span.end]
 
 
 def _args_outside(args: Args, text: str, spans: Sequence[Span]) -> Args:
-    """The values for the text without the pieces."""
+    """The values of the parameters outside of the spans."""
     if not isinstance(args, list):
         return args
     values = dict(zip(_marks(text), args, strict=False))
-    rest = [value for at, value in values.items() if not any(span.start <= at < span.end for span in spans)]
+    rest = [value for offset, value in values.items() if not any(span.start <= offset < span.end for span in spans)]
     return [*rest, *args[len(values) :]]

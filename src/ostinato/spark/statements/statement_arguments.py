@@ -1,4 +1,4 @@
-"""What `ost.sql` is given beside its text, checked: DataFrames by name, and values for parameters."""
+"""Checks of the arguments of `ost.sql`: DataFrames by name, and values of parameters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ostinato.spark.shipping.sql_with_frames import Args
 
 
 def check_tables(tables: Mapping[str, Any], options: Sequence[str]) -> None:
-    """Every keyword that isn't one of the options is a table. A misspelt option is no DataFrame."""
+    """Every keyword that isn't an option is a table. Raises if it isn't a DataFrame, as for a misspelt option."""
     for name, table in tables.items():
         if is_spark_dataframe(table):
             continue

@@ -1,1 +1,1 @@
-"""The stream operator: packing, state per bucket, checkpoint, metrics, and what end of input decides."""
+"""The stream operator: packing, state of buckets, checkpoint, metrics, and the end of input."""

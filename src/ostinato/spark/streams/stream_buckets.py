@@ -1,10 +1,9 @@
-"""For workers that read a checkpoint: buckets as the state reader gives them, and rows with a column for an error."""
+"""For workers that read a checkpoint: stored buckets in, rows with a column for an error out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -12,29 +11,26 @@ from pyspark.sql import types as s
 
 from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.errors import carried
+from ostinato.kernels.constants import NO_TIME
 from ostinato.rows.column_names import ERROR
 from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.worker_check import ArrowTask, Checked
 from ostinato.spark.streams.stream_processor import OPEN_ROWS, WAITING
 from ostinato.spark.streams.stream_task import BucketTask
-
-if TYPE_CHECKING:
-    from ostinato.streams.bucket_state import BucketState
+from ostinato.streams.bucket_state import BucketState
 
 HEADER = "header"
 
 
 def states_of(batches: Iterable[pa.RecordBatch]) -> Iterator[BucketState]:
-    """For workers: what `buckets` gives."""
-    from ostinato.streams.bucket_state import BucketState
-
+    """For workers: the rows of `Checkpoint.buckets` as states."""
     for batch in batches:
         for row in batch.to_pylist():
             yield BucketState(row[HEADER], tuple(row[OPEN_ROWS] or ()), tuple(row[WAITING] or ()))
 
 
 def rows_or_error(tables: Iterator[pa.Table], output: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """For workers: the rows with a column ERROR, which is NULL but in a last row where making the tables failed."""
+    """For workers: the rows with a column ERROR, which is NULL. If a table fails, a last row carries the error."""
     schema = output.append(pa.field(ERROR, pa.string()))
     try:
         for table in tables:
@@ -47,14 +43,14 @@ def rows_or_error(tables: Iterator[pa.Table], output: pa.Schema) -> Iterator[pa.
 
 
 def with_errors_raised(buckets: DataFrame, task: ArrowTask, schema: s.StructType) -> DataFrame:
-    """The rows that the task gives for the buckets, in columns of the schema. An error that it gives is raised."""
+    """The rows that the task returns for the buckets, with the schema's columns. Raises an error that it returns."""
     with_error = s.StructType([*schema.fields, s.StructField(ERROR, s.StringType())])
     return buckets.mapInArrow(Checked(task), with_error).where(RAISES).drop(ERROR)
 
 
 @dataclass(frozen=True, slots=True)
 class FinishBuckets:
-    """For mapInArrow: states of buckets in, the rows that their end gives out, with a column for an error."""
+    """For mapInArrow: states of buckets in; the rows that the end of input gives out, with a column for an error."""
 
     task: BucketTask
 
@@ -62,7 +58,6 @@ class FinishBuckets:
         return rows_or_error(map(self._last_rows, states_of(batches)), self.task.output)
 
     def _last_rows(self, bucket: BucketState) -> pa.Table:
-        from ostinato.kernels.constants import NO_TIME
 
         step = self.task.worker.advance(bucket, None, NO_TIME, finished=True)
         return self.task.rows(step.results)

@@ -1,4 +1,4 @@
-"""A checkpoint's folder -> the state that Ostinato's operators left in it, through Spark's own state reader."""
+"""A checkpoint's folder -> the state of Ostinato's operators in it, through Spark's own state reader."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ class Checkpoint:
     operator: int
     batch: int
     is_settled: bool
-    """No later batch was begun."""
+    """Whether no later batch was begun."""
 
     def variable(self, name: str, *, by_entry: bool = False) -> DataFrame:
         """The values of one state variable: `key`, and `value` or `list_value`.
 
-        `by_entry`: a row for each entry of a map, `user_map_key` and `user_map_value`.
+        `by_entry`: a row for each entry of a map, with `user_map_key` and `user_map_value`.
         """
         reader = self.spark.read.format("statestore").option("operatorId", self.operator).option("batchId", self.batch)
         return reader.option("stateVarName", name).option("flattenCollectionTypes", by_entry).load(self.path)
 
     def definition(self) -> str:
-        """What was asked, as JSON; every bucket keeps it."""
-        kept = self.variable(DEFINITION).select("value.json").first()
-        if kept is None:
+        """The query's definition as JSON. Every bucket stores it."""
+        row = self.variable(DEFINITION).select("value.json").first()
+        if row is None:
             raise QueryError("NO_STATE", f"the stream of {self.path} has seen no rows yet")
-        return str(kept[0])
+        return str(row[0])
 
     def buckets(self) -> DataFrame:
         """One row for each bucket: its number, its header, and its segments as arrays that may be NULL."""
@@ -55,19 +55,19 @@ class Checkpoint:
 
 
 def bucket_number() -> Column:
-    """Of a row that the state reader gives."""
+    """The bucket of a row of the state reader."""
     return F.col(f"key.{BUCKET}").alias(BUCKET)
 
 
 def check_folder(spark: Any, checkpoint: Any) -> str:
-    """The folder that a public call names, as text; also checks that Spark's session comes first."""
+    """The checkpoint's folder as text. Also checks that `spark` is a session."""
     check_spark(spark)
     return a_path("checkpoint", checkpoint)
 
 
 def open_checkpoint(spark: SparkSession, path: str, operator: int | None = None) -> Checkpoint:
-    """Raises NO_STATE where there is nothing of ours, AMBIGUOUS_STATE where there is more than one."""
-    ours, committed = _our_operators(spark, path), _last_batch(spark, path, "commits")
+    """Raises NO_STATE if there is no operator of Ostinato, AMBIGUOUS_STATE if there are several."""
+    ours, committed = _our_operators(spark, path), last_batch(spark, path, "commits")
     if committed is None and (ours or _is_checkpoint(spark, path)):
         hint = "ask again after its first micro-batch"
         raise QueryError("NO_STATE", f"the stream of {path} has committed no batch yet", hint=hint)
@@ -84,14 +84,14 @@ def open_checkpoint(spark: SparkSession, path: str, operator: int | None = None)
         operator = ours[0]
     elif operator not in ours:
         raise QueryError("NO_STATE", f"operator {operator} of {path} isn't one of Ostinato's: {ours}")
-    begun = _last_batch(spark, path, "offsets")
+    begun = last_batch(spark, path, "offsets")
     return Checkpoint(spark, path, operator, committed, is_settled=begun == committed)
 
 
 def check_session(spark: SparkSession, then: Settings) -> None:
-    """Measures are computed by the session that asks: it must have the rules that the stream had."""
+    """Raises SETTINGS_DIFFER. This session computes the measures, so it needs the settings of the stream's session."""
     now = session_settings(spark.range(0))
-    # The clause is kept in our own writing, which double quotes don't matter to.
+    # The stored clause is rendered, so the setting for double quotes doesn't matter.
     if replace(now, double_quoted_identifiers=then.double_quoted_identifiers) != then:
         raise QueryError(
             "SETTINGS_DIFFER",
@@ -120,21 +120,21 @@ def _is_ours(properties: str) -> bool:
     return all(name in properties for name in (BUCKET_STATE, OPEN_ROWS, WAITING, DEFINITION))
 
 
-def _last_batch(spark: SparkSession, path: str, log: str) -> int | None:
-    """The highest batch of one of the checkpoint's logs, whose files have the batches' numbers as names."""
+def last_batch(spark: SparkSession, path: str, log: str) -> int | None:
+    """The highest batch number in a log of the checkpoint (`offsets`, `commits`), whose files have these names."""
     return max((int(name) for name in _files(spark, path, log) if name.isdigit()), default=None)
 
 
 def _is_checkpoint(spark: SparkSession, path: str) -> bool:
-    """Whether Spark began a stream here: that writes the file `metadata` before anything else."""
+    """Whether Spark began a stream here. It writes the file `metadata` first."""
     return bool(_files(spark, path, "metadata"))
 
 
-def _files(spark: SparkSession, path: str, of: str) -> list[str]:
-    """The names of the files in a folder of the checkpoint, or of the one file; none where there is no such thing."""
+def _files(spark: SparkSession, path: str, name: str) -> list[str]:
+    """The names of the files in a folder of the checkpoint, or of one file; empty if there is none."""
     with without_error_log():
         try:
-            rows = spark.read.format("binaryFile").load(f"{path.rstrip('/')}/{of}").select("path").collect()
-        except AnalysisException:  # Spark's word for a path that doesn't exist
+            rows = spark.read.format("binaryFile").load(f"{path.rstrip('/')}/{name}").select("path").collect()
+        except AnalysisException:  # the path doesn't exist
             return []
     return [row[0].rpartition("/")[2] for row in rows]

@@ -1,4 +1,4 @@
-"""What a stream needs of the machine, the session and the input. Raises before anything starts, with the way out."""
+"""Checks of the machine, the session and the input before a stream starts. Errors say how to fix it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pyspark.sql import DataFrame, SparkSession
 from ostinato.errors import EnvironmentFault, QueryError, Span
 
 WATERMARK = "spark.watermarkDelayMs"
-"""The key of a column's metadata by which Spark knows the event time."""
+"""The key in a column's metadata that marks the event time."""
 STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 def check_machine(spark: SparkSession) -> None:
-    """Raises unless the session can keep the state of a Python operator."""
+    """Raises if the session can't store the state of a Python operator."""
     provider = str(spark.conf.get(STATE_STORE))
     if "RocksDB" not in provider:
         raise EnvironmentFault(
@@ -32,7 +32,7 @@ def check_machine(spark: SparkSession) -> None:
 
 
 def watermark_delay_ms(df: DataFrame, column: str) -> int | None:
-    """None where the column has no watermark."""
+    """None if the column has no watermark."""
     delay = df.schema[column].metadata.get(WATERMARK)
     return None if delay is None else int(delay)
 
@@ -40,7 +40,7 @@ def watermark_delay_ms(df: DataFrame, column: str) -> int | None:
 def without_watermark(
     df: DataFrame, column: str, text: str | None, span: Span | None = None, *, can_be_eager: bool = False
 ) -> QueryError:
-    """The error where the time of a stream has no watermark, with the way to one."""
+    """The error for a time column without a watermark."""
     marked = [field.name for field in df.schema.fields if WATERMARK in field.metadata]
     eager = ", or eager=True for a stream that is ordered by construction" if can_be_eager else ""
     return QueryError(

@@ -1,4 +1,4 @@
-"""What a stream was asked, as JSON beside its state: enough to plan it again without the program that started it."""
+"""The definition of a stream's query, stored as JSON beside its state. It suffices to plan the query again."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from ostinato.spark.streams.stream_checkpoint import Checkpoint
 
 FORMAT = 2
-"""Of definitions."""
+"""The version of stored definitions."""
 
 
 class StreamDefinition(ABC):
-    """A query with everything that its answers depend on: a dataclass of plain values, never a pickle."""
+    """A query with everything that its results depend on. Subclasses are dataclasses of plain values."""
 
     kind: ClassVar[str]
-    """Tells the definitions of different systems apart."""
+    """The name of the system in the JSON."""
     settings: Settings
     columns: str
     """The columns of the input as Spark's JSON."""
@@ -35,23 +35,23 @@ class StreamDefinition(ABC):
     @staticmethod
     @abstractmethod
     def read(values: dict[str, Any]) -> StreamDefinition:
-        """From the values of `to_json`."""
+        """The definition with the values of `to_json`."""
 
     @abstractmethod
     def state_values(self) -> object:
-        """The values that decide what a state means. Others may change between two runs of a stream."""
+        """The values that a state depends on. Other values may change between two runs of a stream."""
 
     @abstractmethod
     def finished(self, opened: Checkpoint) -> DataFrame:
-        """The rows that the end of input would still give."""
+        """The rows that the end of input would give."""
 
     keeps: ClassVar[tuple[str, str]]
-    """Where there are no partial matches of one clause to look at: what the state holds instead, and a hint."""
+    """For systems without open partial matches: the content of the state in words, and a hint."""
 
     def open_partial_matches(self, opened: Checkpoint) -> DataFrame:
-        """The partial matches that rows to come decide."""
-        held, hint = self.keeps
-        raise QueryError("NO_STATE", f"the stream of {opened.path} keeps {held}", hint=hint)
+        """The open partial matches. Raises NO_STATE for systems that have none."""
+        content, hint = self.keeps
+        raise QueryError("NO_STATE", f"the stream of {opened.path} keeps {content}", hint=hint)
 
     def to_json(self) -> str:
         values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
@@ -59,11 +59,11 @@ class StreamDefinition(ABC):
 
     @property
     def fingerprint(self) -> str:
-        """Differs where the state of the one can't be carried on by the other."""
+        """Differs between definitions that can't continue each other's state."""
         return fingerprint_of([self.kind, self.state_values()], _plain)
 
     def empty_input(self, spark: SparkSession) -> DataFrame:
-        """An input of the same columns that has no rows."""
+        """An empty input with the same columns."""
         return spark.createDataFrame([], s.StructType.fromJson(json.loads(self.columns)))
 
 
@@ -71,7 +71,7 @@ Definition = TypeVar("Definition", bound=StreamDefinition)
 
 
 def read_definition(text: str, kinds: Iterable[type[Definition]]) -> Definition | None:
-    """What was kept; None where it is of another kind than these. Raises STATE_FORMAT where it can't be read."""
+    """The stored definition; None if it is of another kind than these. Raises STATE_FORMAT if it is damaged."""
     with reading("the definition of this stream"):
         values = json.loads(text)
         check_format(values.pop("format", None), FORMAT)
@@ -81,12 +81,12 @@ def read_definition(text: str, kinds: Iterable[type[Definition]]) -> Definition 
 
 
 def columns_as_json(schema: s.StructType) -> str:
-    """Names and types of the input's columns, without what Spark notes beside them."""
+    """Names and types of the input's columns, without Spark's metadata."""
     return s.StructType([s.StructField(field.name, field.dataType) for field in schema.fields]).json()
 
 
 def _plain(value: Any) -> Any:
-    """What JSON doesn't know: sets, members of enumerations, dataclasses, and values that write themselves."""
+    """JSON values of sets, enumeration members, dataclasses, and objects with `to_values`."""
     if isinstance(value, frozenset):
         return sorted(value)
     if hasattr(value, "to_values"):
@@ -94,21 +94,21 @@ def _plain(value: Any) -> Any:
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value.value
 
 
-def check_format(form: Any, reads: int) -> None:
-    """Raises for what another version wrote."""
-    if form != reads:
+def check_format(form: Any, expected: int) -> None:
+    """Raises STATE_FORMAT for the format of another version."""
+    if form != expected:
         raise MatchError(
             "STATE_FORMAT",
-            f"the state was written in format {form}, this version reads format {reads}",
+            f"the state was written in format {form}, this version reads format {expected}",
             hint="use the version of Ostinato that wrote it",
         )
 
 
 def check_same_columns(shipped: str, definition: Any) -> None:
-    """Raises where a definition that was kept would ship other columns now."""
+    """Raises if the stored definition now ships other columns than the state has."""
     if shipped != definition.shipped:
         raise MatchError(
             "STATE_OF_OTHER_QUERY",
-            f"the kept rows have the columns {definition.shipped}, but this version would keep {shipped}",
+            f"the stored rows have the columns {definition.shipped}, but this version would store {shipped}",
             hint="use the versions of Spark and Ostinato that the stream ran with",
         )

@@ -1,4 +1,4 @@
-"""A stream's progress -> counts that people and Prometheus can read. Fed by Spark's listener, batch by batch."""
+"""Spark's progress events of streams -> metrics as objects and as Prometheus text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ostinato.spark.session.session_settings import check_spark
 from ostinato.spark.streams.stream_processor import COUNTS
 
 OBSERVED = "ostinato"
-"""Observed metrics of ours are named by this, the clause's fingerprint and a number."""
+"""Observed metrics of Ostinato have this prefix, then the clause's fingerprint and a number."""
 
 _HELP = {
     "rows_total": "Rows taken in, late ones included.",
@@ -41,7 +41,7 @@ _HELP = {
     "watermark_unmoved_seconds": "How long the watermark has stood still: a stalled one releases no rows.",
     "watermark_behind_seconds": "The latest event time of the last batch less the watermark.",
 }
-_OF_COUNT = {
+_METRIC_OF_COUNT = {
     "rows": "rows_total",
     "late_rows": "late_rows_total",
     "matches": "matches_total",
@@ -51,16 +51,16 @@ _OF_COUNT = {
 
 
 def observed_counts(row: Row) -> dict[str, int]:
-    """What the buckets reported of one batch. NULL, where no bucket had anything to do, is 0."""
+    """The sums of the buckets' counts in one batch. NULL is 0: no bucket had anything to do."""
     values = row.asDict()
-    if "schema" in values:  # Connect gives the row as it was sent: its values, and a schema beside them
-        values = dict(zip((part["name"] for part in values["schema"]["fields"]), values["values"], strict=True))
+    if "schema" in values:  # Connect returns the values and the schema separately
+        values = dict(zip((field["name"] for field in values["schema"]["fields"]), values["values"], strict=True))
     return {count: values[count] or 0 for count in COUNTS}
 
 
 @dataclass(slots=True)
 class QueryMetrics:
-    """What is known of one running query. Names are those of `_HELP`, without the prefix."""
+    """The metrics of one running query, by the names in `_HELP`."""
 
     name: str
     of_clause: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class QueryMetrics:
     last_batch: int = -1
 
     def take(self, progress: Mapping[str, Any]) -> None:
-        """One batch that Spark reports; a batch that was taken before counts once."""
+        """Adds a batch that Spark reports. A batch that was added before is ignored."""
         if progress["batchId"] <= self.last_batch:
             return
         self.last_batch = progress["batchId"]
@@ -80,9 +80,9 @@ class QueryMetrics:
             prefix, _, rest = observed.partition("-")
             if prefix != OBSERVED:
                 continue
-            counts = self.of_clause.setdefault(rest.partition("-")[0], dict.fromkeys(_OF_COUNT.values(), 0))
+            counts = self.of_clause.setdefault(rest.partition("-")[0], dict.fromkeys(_METRIC_OF_COUNT.values(), 0))
             for count, value in observed_counts(row).items():
-                counts[_OF_COUNT[count]] += value
+                counts[_METRIC_OF_COUNT[count]] += value
         self._take_event_time(progress["eventTime"], _moment(progress["timestamp"]))
 
     def _take_event_time(self, event_time: Mapping[str, str], now: datetime) -> None:
@@ -97,7 +97,7 @@ class QueryMetrics:
         self.pass_time(now)
 
     def pass_time(self, now: datetime) -> None:
-        """Spark says that it is `now`, and that nothing came."""
+        """Updates the age of the watermark: no rows arrived until `now`."""
         if self.moved_at is not None:
             self.of_query["watermark_unmoved_seconds"] = (now - self.moved_at).total_seconds()
 
@@ -114,7 +114,7 @@ class QueryMetrics:
 
 
 class StreamMetrics(StreamingQueryListener):
-    """Follows all streaming queries of a session; `text()` is what Prometheus scrapes, also written to `path`."""
+    """Follows all streaming queries of a session. `text()` is for Prometheus and is also written to `path`."""
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self.queries: dict[str, QueryMetrics] = {}
@@ -130,15 +130,15 @@ class StreamMetrics(StreamingQueryListener):
         self._take([event.progress])
 
     def catch_up(self, query: StreamingQuery) -> None:
-        """Takes the latest batches of a query from the query itself. Spark tells its listeners of a batch some time
-        after it ended, and of the last batches perhaps never once a listener is removed."""
+        """Adds the latest batches of a query. Spark notifies listeners some time after a batch ended, and perhaps
+        never of the last batches if the listener is removed."""
         self._take(query.recentProgress)
 
     def _take(self, batches: Sequence[StreamingQueryProgress]) -> None:
         with self._lock:
             for batch in batches:
-                known = self.queries.setdefault(str(batch.id), QueryMetrics(batch.name or str(batch.id)))
-                known.take(batch)
+                metrics = self.queries.setdefault(str(batch.id), QueryMetrics(batch.name or str(batch.id)))
+                metrics.take(batch)
         self._write()
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
@@ -148,7 +148,7 @@ class StreamMetrics(StreamingQueryListener):
         self._write()
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        """What was counted stays: a query that is started again goes on from there."""
+        """Counts stay: a query that is started again continues them."""
 
     def text(self) -> str:
         """All metrics in Prometheus' text format."""
@@ -156,7 +156,7 @@ class StreamMetrics(StreamingQueryListener):
             samples = [sample for query in self.queries.values() for sample in query.samples()]
         lines = []
         for name, about in _HELP.items():
-            values = [f"ostinato_{name}{{{labels}}} {value}" for of, labels, value in samples if of == name]
+            values = [f"ostinato_{name}{{{labels}}} {value}" for metric, labels, value in samples if metric == name]
             if values:
                 kind = "counter" if name.endswith("_total") else "gauge"
                 lines += [f"# HELP ostinato_{name} {about}", f"# TYPE ostinato_{name} {kind}", *values]
@@ -164,14 +164,14 @@ class StreamMetrics(StreamingQueryListener):
 
     def _write(self) -> None:
         if self._path is not None:
-            whole = self._path.with_name(f".{self._path.name}.new")
-            whole.write_text(self.text(), encoding="utf-8")
-            whole.replace(self._path)  # in one step: a reader never sees half a file
+            new_file = self._path.with_name(f".{self._path.name}.new")
+            new_file.write_text(self.text(), encoding="utf-8")
+            new_file.replace(self._path)  # atomic: a reader never sees half a file
 
 
 @only_our_errors()
 def stream_metrics(spark: SparkSession, path: str | os.PathLike[str] | None = None) -> StreamMetrics:
-    """Starts to follow the session's streaming queries; `spark.streams.removeListener(...)` ends it."""
+    """Starts to follow the session's streaming queries. `spark.streams.removeListener(...)` stops it."""
     check_spark(spark)
     metrics = StreamMetrics(None if path is None else a_path("path", path))
     spark.streams.addListener(metrics)

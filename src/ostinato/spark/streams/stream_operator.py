@@ -1,7 +1,7 @@
 """The stream operator that clauses, event queries, workloads and summaries share.
 
-The plan is made of public operations only, so it is the same on Spark Connect:
-select -> mapInArrow (pack rows by bucket) -> transformWithState (advance) -> where (raises what a bucket reported)
+The plan uses public operations only, so it is the same on Spark Connect:
+select -> mapInArrow (pack rows by bucket) -> transformWithState (advance) -> where (raises errors of buckets)
 -> mapInArrow (unpack).
 """
 
@@ -23,11 +23,11 @@ from ostinato.spark.shipping.spark_types import spark_type
 from ostinato.spark.shipping.worker_check import Checked
 from ostinato.spark.streams.stream_metrics import OBSERVED
 from ostinato.spark.streams.stream_packing import BUCKET, PACKED, PackByBucket, UnpackResults
-from ostinato.spark.streams.stream_processor import COUNTS, EMITTED, FOUND, BucketProcessor
+from ostinato.spark.streams.stream_processor import COUNTS, EMITTED, RESULTS, BucketProcessor
 from ostinato.spark.streams.stream_task import BucketTask
 
 _operators = itertools.count(1)
-"""Numbers by which Spark tells the metrics of operators apart, also of a clause that stands in a query twice."""
+"""Numbers that make the names of observed metrics unique, also if a query has the same clause twice."""
 PACKED_TYPE = s.StructType([s.StructField(field.name, spark_type(field.type)) for field in PACKED])
 
 
@@ -43,10 +43,10 @@ def through_buckets(
     processor: Callable[..., BucketProcessor] = BucketProcessor,
     mode: Literal["Append", "Update"] = "Append",
 ) -> DataFrame:
-    """The rows that the task's core gives for the shipped rows, bucket by bucket, in columns of the schema.
+    """The rows that the task's core gives for the shipped rows, bucket by bucket, with the schema's columns.
 
-    `keys` are shipped columns: rows with equal values share a bucket. `bits` are shipped columns of which one must be
-    other than 0 for a row to matter; none: all rows do. `processor` makes the operator that keeps the buckets' state.
+    `keys` are shipped columns: rows with equal values share a bucket. `bits` are shipped columns: rows in which all of
+    them are 0 are left out. `processor` makes the operator that stores the buckets' state.
     """
     bucket = bucket_of([shipped.column(name) for name in keys], buckets).alias(BUCKET)
     packed = shipped.selected().select(bucket, "*").mapInArrow(Checked(PackByBucket(task.shipped, bits)), PACKED_TYPE)
@@ -58,10 +58,10 @@ def through_buckets(
     )
     sums = (F.sum(f"{PREFIX}{name}").alias(name) for name in COUNTS)
     observed = emitted.observe(f"{OBSERVED}-{task.fingerprint[:8]}-{next(_operators)}", *sums)
-    return observed.where(RAISES).select(FOUND).mapInArrow(UnpackResults(task.output), schema)
+    return observed.where(RAISES).select(RESULTS).mapInArrow(UnpackResults(task.output), schema)
 
 
 def bucket_of(keys: Sequence[SparkColumn], buckets: int) -> SparkColumn:
-    """The bucket in which a key's state is."""
+    """The bucket of a key."""
     bucket = F.pmod(F.hash(*keys), F.lit(buckets)) if keys else F.lit(0)
     return bucket.cast("int")

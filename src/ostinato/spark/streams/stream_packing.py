@@ -1,6 +1,6 @@
-"""Rows -> one row per bucket that holds its rows as Arrow bytes, and back. What stands before and behind the state.
+"""Rows -> one row for each bucket, with the bucket's rows as Arrow bytes; and back.
 
-Grouping by the user's keys is slow, and packed rows also pass Spark's filter of late rows, so that we can count them
+Grouping by the user's keys would be slow. Packed rows also pass Spark's filter of late rows, so Ostinato can count them
 (docs/decisions/010-stream-state-in-buckets.md).
 """
 
@@ -20,7 +20,7 @@ PACKED = pa.schema([pa.field(BUCKET, pa.int32()), pa.field(ROWS, pa.binary())])
 
 ROWS_PER_PACK = 1 << 17
 BYTES_PER_PACK = 1 << 26
-"""What is gathered before it is split into buckets: the more, the fewer and larger the packs are."""
+"""Rows are collected up to these limits before they are split into buckets. Higher limits give larger packs."""
 ROWS_PER_RESULT = 1 << 16
 
 
@@ -28,8 +28,8 @@ ROWS_PER_RESULT = 1 << 16
 class PackByBucket:
     """For mapInArrow: the bucket's number and the shipped columns in, PACKED out.
 
-    `bits`: columns of which one at least must be other than 0 for a row to matter. Spark isn't asked to filter such
-    rows: it would do so before it looks at their times, and the watermark would stand still while none comes.
+    `bits`: rows in which all these columns are 0 are left out. Spark must not filter them: it would do so before it
+    reads their times, and the watermark would stand still.
     """
 
     shipped: pa.Schema
@@ -42,14 +42,14 @@ class PackByBucket:
     def _relevant(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if not self.bits:
             return batch
-        places = [self.shipped.get_field_index(name) + 1 for name in self.bits]
-        matters = np.logical_or.reduce([batch.column(place).to_numpy(zero_copy_only=False) != 0 for place in places])
+        columns = [batch.column(self.shipped.get_field_index(name) + 1) for name in self.bits]
+        matters = np.logical_or.reduce([column.to_numpy(zero_copy_only=False) != 0 for column in columns])
         return batch if matters.all() else batch.filter(pa.array(matters))
 
     def _packed(self, table: pa.Table) -> pa.RecordBatch:
         buckets = table.column(0).to_numpy()
         order = np.argsort(buckets, kind="stable")
-        # Cast: a session may be set to large Arrow types, and what is stored must not depend on that.
+        # A session may use large Arrow types. Stored rows must not depend on that, so they are cast.
         rows = table.select(range(1, table.num_columns)).rename_columns(self.shipped.names).cast(self.shipped)
         batch = one_batch(rows.take(pa.array(order)))
         numbers, starts = np.unique(buckets[order], return_index=True)
@@ -87,7 +87,7 @@ class UnpackResults:
 
 
 def pack_batch(batch: pa.RecordBatch) -> bytes:
-    """The rows without their schema, which whoever reads them knows."""
+    """The rows as bytes, without their schema."""
     return bytes(batch.serialize())
 
 
@@ -101,12 +101,12 @@ def unpack_table(packs: Iterable[bytes], schema: pa.Schema) -> pa.Table:
 
 
 def pack_results(rows: pa.Table) -> Iterator[bytes]:
-    """Output rows in packs of a size that Spark's rows take."""
+    """Output rows in packs that fit into a row of Spark."""
     for batch in rows.combine_chunks().to_batches(max_chunksize=ROWS_PER_RESULT):
         yield pack_batch(batch)
 
 
 def one_batch(table: pa.Table) -> pa.RecordBatch:
-    """The table as one batch, which may be empty."""
+    """The table as one batch, perhaps empty."""
     batches = table.combine_chunks().to_batches()
     return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)

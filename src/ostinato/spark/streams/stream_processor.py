@@ -1,4 +1,4 @@
-"""One bucket of keys inside transformWithState: load its state, let the core advance, store, set one timer, emit."""
+"""One bucket of keys inside transformWithState: loads its state, advances the core, stores, sets a timer, emits."""
 
 from __future__ import annotations
 
@@ -20,27 +20,28 @@ from pyspark.sql.streaming.stateful_processor import (
 
 from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.errors import carried
+from ostinato.kernels.constants import NO_TIME
 from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.spark.shipping.worker_check import Rebuilt, Reduced, after_check
 from ostinato.spark.streams.stream_packing import pack_results, unpack_table
 from ostinato.spark.streams.stream_task import BucketTask
+from ostinato.streams.bucket_state import EMPTY, BucketState
 
 if TYPE_CHECKING:
-    from ostinato.streams.bucket_state import BucketState
     from ostinato.streams.step import Step
 
-FOUND = f"{PREFIX}found"
+RESULTS = f"{PREFIX}results"
 COUNTS = ("rows", "late_rows", "matches", "open_runs_change", "state_bytes_change")
-"""What each bucket reports of a batch, to be added up."""
+"""The counts that each bucket reports for a batch. They are added up."""
 EMITTED = s.StructType(
     [
-        s.StructField(FOUND, s.BinaryType()),
+        s.StructField(RESULTS, s.BinaryType()),
         s.StructField(ERROR, s.StringType()),
         *(s.StructField(f"{PREFIX}{name}", s.LongType()) for name in COUNTS),
     ]
 )
 
-# The state variables, by the names under which Spark's state reader finds them.
+# The names of the state variables, for Spark's state reader.
 BUCKET_STATE, OPEN_ROWS, WAITING, DEFINITION = "bucket", "open_rows", "waiting", "definition"
 _BUCKET = s.StructType(
     [
@@ -55,8 +56,8 @@ _TEXT = s.StructType([s.StructField("json", s.StringType())])
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """What Spark keeps of a bucket."""
+class StoredBucket:
+    """The state of a bucket in Spark's store."""
 
     state: BucketState
     timer_ms: int | None
@@ -65,14 +66,14 @@ class Stored:
 
 
 class BucketProcessor(StatefulProcessor):
-    """Nothing of matching is here: it moves bytes between Spark's state and the core."""
+    """Moves bytes between Spark's state store and the core, which does the matching."""
 
     def __init__(self, task: BucketTask, *, has_watermark: bool) -> None:
         self.task = task
         self.has_watermark = has_watermark
 
     def __reduce__(self) -> Reduced:
-        """Spark starts a Python beside the driver too, which reads this before any other task is read."""
+        """Checked: Spark also starts a Python beside the driver, which unpickles this before any task."""
         return after_check(Rebuilt(functools.partial(type(self), has_watermark=self.has_watermark), (self.task,)))
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -96,15 +97,15 @@ class BucketProcessor(StatefulProcessor):
             before = self._load()
             step = self._step(before.state, arrived, self._watermark_us(now))
             rows = self.task.rows(step.results)
-        except Exception as error:  # as a row: an exception would arrive inside a Python traceback
+        except Exception as error:  # sent as a row: Spark would wrap an exception in a Python traceback
             yield _emitted(error=carried(ours_or_raise(error)))
             return
         after = self._store(before, step)
         counts = step.counts
         changes = (after.open_runs - before.open_runs, after.state_bytes - before.state_bytes)
-        found = [*pack_results(rows), None]  # at least one row carries the counts
-        yield _emitted(found[0], counts=(counts.rows, counts.late_rows, counts.matches, *changes))
-        for pack in found[1:-1]:
+        packs = [*pack_results(rows), None]  # at least one row carries the counts
+        yield _emitted(packs[0], counts=(counts.rows, counts.late_rows, counts.matches, *changes))
+        for pack in packs[1:-1]:
             yield _emitted(pack)
 
     def _step(self, state: BucketState, arrived: pa.Table, watermark_us: int) -> Step[Any]:
@@ -112,26 +113,23 @@ class BucketProcessor(StatefulProcessor):
         return step
 
     def _watermark_us(self, now: TimerValues) -> int:
-        """Spark starts with a watermark of 0 that nothing has been said by: rows before 1970 aren't late for it."""
-        from ostinato.kernels.constants import NO_TIME
-
+        """Spark's first watermark is 0, before any row arrived. It makes no row late, so it counts as NO_TIME."""
         watermark_ms = now.getCurrentWatermarkInMs() if self.has_watermark else 0
         return watermark_ms * 1000 if watermark_ms > 0 else NO_TIME
 
     # --- state ---
 
-    def _load(self) -> Stored:
-        from ostinato.streams.bucket_state import EMPTY, BucketState
+    def _load(self) -> StoredBucket:
 
-        kept = self._bucket.get()
-        if kept is None:
+        stored = self._bucket.get()
+        if stored is None:
             self._definition.update((self.task.definition,))
-            return Stored(EMPTY, None, 0, 0)
-        header, timer_ms, open_runs, state_bytes = kept
+            return StoredBucket(EMPTY, None, 0, 0)
+        header, timer_ms, open_runs, state_bytes = stored
         state = BucketState(bytes(header), _segments(self._open_rows), _segments(self._waiting))
-        return Stored(state, timer_ms, open_runs, state_bytes)
+        return StoredBucket(state, timer_ms, open_runs, state_bytes)
 
-    def _store(self, before: Stored, step: Step[Any]) -> Stored:
+    def _store(self, before: StoredBucket, step: Step[Any]) -> StoredBucket:
         state = step.state
         _update(self._open_rows, before.state.open_rows, state.open_rows)
         _update(self._waiting, before.state.waiting, state.waiting)
@@ -141,27 +139,27 @@ class BucketProcessor(StatefulProcessor):
                 self._handle.deleteTimer(before.timer_ms)
             if timer_ms is not None:
                 self._handle.registerTimer(timer_ms)
-        after = Stored(state, timer_ms, step.counts.open_runs, state.size)
+        after = StoredBucket(state, timer_ms, step.counts.open_runs, state.size)
         self._bucket.update((state.header, timer_ms, after.open_runs, after.state_bytes))
         return after
 
 
-def _emitted(found: bytes | None = None, *, error: str | None = None, counts: tuple[int, ...] = ()) -> Row:
-    values = (found, error, *(counts or (0,) * len(COUNTS)))
+def _emitted(pack: bytes | None = None, *, error: str | None = None, counts: tuple[int, ...] = ()) -> Row:
+    values = (pack, error, *(counts or (0,) * len(COUNTS)))
     return Row(**dict(zip(EMITTED.names, values, strict=True)))
 
 
-def _segments(kept: ListState) -> tuple[bytes, ...]:
-    return tuple(bytes(segment) for (segment,) in kept.get())
+def _segments(stored: ListState) -> tuple[bytes, ...]:
+    return tuple(bytes(segment) for (segment,) in stored.get())
 
 
-def _update(kept: ListState, before: tuple[bytes, ...], after: tuple[bytes, ...]) -> None:
-    """Writes what is new: segments that only had others added behind them stay as they are."""
+def _update(stored: ListState, before: tuple[bytes, ...], after: tuple[bytes, ...]) -> None:
+    """Writes the changes. If segments were only appended, the earlier ones aren't written again."""
     if after == before:
         return
     if not after:
-        kept.clear()
+        stored.clear()
     elif before and after[: len(before)] == before:
-        kept.appendList([(segment,) for segment in after[len(before) :]])
+        stored.appendList([(segment,) for segment in after[len(before) :]])
     else:
-        kept.put([(segment,) for segment in after])
+        stored.put([(segment,) for segment in after])

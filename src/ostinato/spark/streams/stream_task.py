@@ -1,4 +1,4 @@
-"""What the workers of a stream need: one task for each operator, sent to the executors with every batch."""
+"""The task of a stream operator: it is sent to the executors with every batch, and makes the core there."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ FIRST_WATERMARK_US = 0
 
 @dataclass(frozen=True, slots=True)
 class BucketTask(ABC):
-    """One query, or several that share an operator. The driver loads no kernel: `new_core` is called by workers."""
+    """One query, or several that share an operator. Only workers call `new_core`: the driver loads no kernel."""
 
     shipped: pa.Schema
-    """The columns that arrive."""
+    """The columns of arriving rows."""
     output: pa.Schema
-    """The columns that leave."""
+    """The columns of output rows."""
     fingerprint: str
     definition: str
-    """As JSON; every bucket keeps it beside its state."""
+    """As JSON. Every bucket stores it beside its state."""
 
     @abstractmethod
     def new_core(self) -> StreamCore[Any]:
-        """The query, ready to run."""
+        """The core that runs the query."""
 
     @abstractmethod
     def rows(self, results: Any) -> pa.Table:
-        """The results of a step as they leave."""
+        """The output rows of a step."""
 
     @property
     def worker(self) -> Any:
-        """The core that a Python worker keeps for all batches that it serves."""
+        """The core. A Python worker makes it once for all batches."""
         return _core(_ByDefinition(self))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ByDefinition:
-    """A task as a key: every batch brings a new copy of it."""
+    """A task as a key of the cache. Every batch brings a new copy of the task."""
 
     task: BucketTask
 
@@ -61,7 +61,7 @@ def _core(key: _ByDefinition) -> StreamCore[Any]:
 
 
 def with_decided(table: pa.Table, decided_us: int) -> pa.Table:
-    """The table with the moment at which its rows were decided."""
+    """The table with the decision time of its rows."""
     position = table.schema.get_field_index(DECIDED)
     field = table.schema.field(position)
     decided = pa.repeat(pa.scalar(max(decided_us, FIRST_WATERMARK_US), pa.int64()), table.num_rows)

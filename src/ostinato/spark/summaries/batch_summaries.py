@@ -1,9 +1,9 @@
-"""Stream summaries over batch DataFrames: project what is needed, bring keys together, keep and ask in Python.
+"""Summaries of batch DataFrames -> a lazy DataFrame of their answers.
 
     select -> repartition by key -> mapInArrow -> where (raises) -> select
 
-All of it is lazy, one job, and made of public operations only, so it is the same on Spark Connect. Where some types
-belong to every key, or where there are no keys, one task has all rows. Streams are in `summary_streaming.py`.
+The plan is one job of public operations only, so it is the same on Spark Connect. If some types belong to every key, or
+if there are no keys, one task has all rows. Streams are in `summary_streaming.py`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from ostinato.errors import QueryError
 from ostinato.expressions import types as t
 from ostinato.expressions.render import quote
 from ostinato.expressions.values.zones import to_utc
+from ostinato.rows.batches import OutputRows, batch_of, batches_of, failure
 from ostinato.rows.column_names import ERROR
 from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.shipped_rows import ShippedRows, stored_name
@@ -32,8 +33,7 @@ from ostinato.spark.shipping.spark_input import SparkInput
 from ostinato.spark.shipping.spark_types import spark_type
 from ostinato.spark.shipping.worker_check import Checked
 from ostinato.summaries.task.summary_answers import ASKED_AT, KEPT, AnswerLayout
-from ostinato.summaries.task.summary_batches import Moments
-from ostinato.summaries.task.summary_rows import SummaryInput, column_named, summary_input
+from ostinato.summaries.task.summary_input import Moments, SummaryInput, column_named, summary_input
 
 if TYPE_CHECKING:
     from ostinato.api.summaries import StreamSummary
@@ -43,13 +43,13 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def run_batch(summary: StreamSummary, df: DataFrame, at: Any = None) -> DataFrame:
-    """The answers of a batch at its end, at times, or at rows where a boolean column is true; nothing runs yet."""
-    given = SparkInput.of(df)
-    source = columns_read(summary, given)
+    """The answers at the end of a batch, at times, or at rows in which a boolean column is true. Nothing runs yet."""
+    spark_input = SparkInput.of(df)
+    source = columns_read(summary, spark_input)
     layout = AnswerLayout(source, summary.query, summary.form)
-    moments = _moments(at, df, source, given.settings)
+    moments = _moments(at, df, source, spark_input.settings)
     needed = (*source.needed, *(() if moments.column is None else (moments.column,)))
-    shipped = ShippedRows.of(given, {name: quote(name) for name in needed})
+    shipped = ShippedRows.of(spark_input, {name: quote(name) for name in needed})
     fields = answer_fields(layout, df)
     task = SummaryTask(layout, moments, shipped.names, stored_columns(layout).append(pa.field(ERROR, pa.string())))
     schema = stored_schema(fields, s.StructField(ERROR, s.StringType()))
@@ -58,12 +58,12 @@ def run_batch(summary: StreamSummary, df: DataFrame, at: Any = None) -> DataFram
 
 
 def columns_read(summary: StreamSummary, source: SparkInput) -> SummaryInput:
-    """The columns of a DataFrame that the summary reads, with the types in which they reach Python."""
+    """The columns of a DataFrame that the summary reads, with their Arrow types."""
     return summary_input(summary.columns, source.df.columns, source.arrow_column, source.settings)
 
 
 def answer_fields(layout: AnswerLayout, df: DataFrame) -> list[s.StructField]:
-    """The columns of an answer; keys and times have the types that they have in the DataFrame."""
+    """The columns of an answer. Keys and times have their types in the DataFrame."""
     own = {field.name: field.dataType for field in df.schema.fields}
     named = layout.source.columns
     time = own[named.time]
@@ -73,24 +73,24 @@ def answer_fields(layout: AnswerLayout, df: DataFrame) -> list[s.StructField]:
     kinds: dict[str, s.DataType] = {name: own[name] for name in named.keys}
     kinds[ASKED_AT] = time
     kinds[KEPT] = s.ArrayType(s.StructType([s.StructField(name, kind) for name, kind in event.items()]))
-    return [s.StructField(part.name, kinds.get(part.name) or spark_type(part.type)) for part in layout.schema]
+    return [s.StructField(field.name, kinds.get(field.name) or spark_type(field.type)) for field in layout.schema]
 
 
 # --- names ------------------------------------------------------------------------------------------------------------
 
 
 def stored_columns(layout: AnswerLayout) -> pa.Schema:
-    """Answers as they leave a task: under names of our own, too."""
+    """The columns of a task's answers, under names of our own."""
     return pa.schema([field.with_name(stored_name(i)) for i, field in enumerate(layout.schema)])
 
 
 def stored_schema(fields: Sequence[s.StructField], *more: s.StructField) -> s.StructType:
-    """The same as Spark has it."""
+    """The same columns with Spark's types, and some more."""
     return s.StructType([*(s.StructField(stored_name(i), field.dataType) for i, field in enumerate(fields)), *more])
 
 
 def named_answers(answers: DataFrame, fields: Sequence[s.StructField]) -> DataFrame:
-    """Answers under the names that users know."""
+    """The answers with the users' names of the columns."""
     return answers.select(*(F.col(stored_name(i)).alias(field.name) for i, field in enumerate(fields)))
 
 
@@ -98,10 +98,10 @@ def named_answers(answers: DataFrame, fields: Sequence[s.StructField]) -> DataFr
 
 
 def _together(shipped: ShippedRows, summary: StreamSummary, source: SummaryInput) -> DataFrame:
-    """What travels, with the rows of a key in one task."""
+    """The shipped rows, all of a key in one task."""
     if source.columns.keys and summary.query.keyed_types is None:
         return shipped.by_key(source.columns.keys)
-    # A row without a time takes part in nothing, but lets a task run: no rows at all have an answer, too.
+    # A row without a time changes no answer, but makes the task run: even no rows have an answer.
     rows = shipped.selected()
     nothing = (F.lit(None).cast(field.dataType).alias(field.name) for field in rows.schema.fields)
     return rows.unionAll(rows.sparkSession.range(1).select(*nothing)).repartition(1)
@@ -128,7 +128,7 @@ def _moments(at: Any, df: DataFrame, source: SummaryInput, settings: t.Settings)
 
 
 def _microseconds(moment: Any, kind: pa.DataType, timezone: str) -> int:
-    """An evaluation time as workers see it; what a wall clock shows is that of the session's zone, as in Spark."""
+    """An evaluation time in microseconds. Times without a zone are in the session's time zone, as in Spark."""
     if not t.is_datetime(kind):
         return operator.index(moment)
     read = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
@@ -140,8 +140,8 @@ def _microseconds(moment: Any, kind: pa.DataType, timezone: str) -> int:
         if not t.is_timestamp(kind):
             raise ValueError(f"{moment!r} has a time zone")
         return (read - datetime(1970, 1, 1, tzinfo=UTC)) // _MICROSECOND
-    on_clock = np.array([(read - datetime(1970, 1, 1)) // _MICROSECOND])
-    return int((to_utc(on_clock, timezone) if t.is_timestamp(kind) else on_clock)[0])
+    local_us = np.array([(read - datetime(1970, 1, 1)) // _MICROSECOND])
+    return int((to_utc(local_us, timezone) if t.is_timestamp(kind) else local_us)[0])
 
 
 # --- task -------------------------------------------------------------------------------------------------------------
@@ -149,16 +149,15 @@ def _microseconds(moment: Any, kind: pa.DataType, timezone: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SummaryTask:
-    """Whole keys in, answers out; sent to the executors once."""
+    """For mapInArrow: all rows of some keys in, answers out."""
 
     layout: AnswerLayout
     moments: Moments
     shipped: tuple[str, ...]
-    """The names of the columns that arrive, in their order."""
+    """The names of arriving columns, in their order."""
     output: pa.Schema
 
     def __call__(self, batches: Batches) -> Batches:
-        from ostinato.rows.batches import OutputRows, batch_of, batches_of, failure
         from ostinato.summaries.task.summary_batches import SummaryBatch
 
         try:
@@ -167,8 +166,8 @@ class SummaryTask:
                 return
             arrays = batch_of(pa.Table.from_batches(waiting), ()).arrays
             names = dict(zip(self.layout.schema.names, self.output.names, strict=False))
-            for found in SummaryBatch(self.layout, self.moments).answers(arrays):
-                columns = {names[name]: array for name, array in found.items()}
-                yield from batches_of(OutputRows(len(found[ASKED_AT]), columns), self.output)
+            for answers in SummaryBatch(self.layout, self.moments).answers(arrays):
+                columns = {names[name]: array for name, array in answers.items()}
+                yield from batches_of(OutputRows(len(answers[ASKED_AT]), columns), self.output)
         except Exception as error:
             yield failure(ours_or_raise(error), self.output)

@@ -1,6 +1,6 @@
-"""A running or stopped stream's checkpoint -> what its summaries answer, as of the last committed micro-batch.
+"""The checkpoint of a running or stopped stream -> the answers of its summaries, as of the last committed micro-batch.
 
-Spark's state reader opens the state of every partition, but hands out only the few pages in which a key may be.
+Spark's state reader opens the state of every partition, but returns only the few pages that may hold a key.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ from ostinato.spark.summaries.batch_summaries import answer_fields, named_answer
 from ostinato.spark.summaries.summary_processor import NUMBER, PAGE, pages_of
 from ostinato.spark.summaries.summary_stream_task import SummaryBucketTask, SummaryDefinition
 from ostinato.spark.summaries.summary_streaming import summary_task
+from ostinato.summaries.stream.summary_pages import possible_pages
 from ostinato.summaries.summary_answer import SummaryAnswer
+from ostinato.summaries.task.summary_input import key_arrays_of
 
 ATTEMPTS = 5
-"""One read in 25 fails when a stream cleans up files underneath; each attempt starts from the latest micro-batch."""
+"""One read in 25 fails because a running stream deletes files. Each attempt reads the latest micro-batch."""
 
 Read = TypeVar("Read")
 
@@ -41,8 +43,8 @@ def ask(
 ) -> SummaryAnswer:
     """The answer of one key, as of the last committed micro-batch; the stream may run or not.
 
-    `key` is a value, a tuple of them, or a dict by column; None where there are no keys. A key that the stream hasn't
-    met has an empty answer. Where a query has several operators of Ostinato's, `operator` says which is meant.
+    `key` is a value, a tuple of values, or a dict by column; None if there are no keys. A key without events has an
+    empty answer. If a query has several operators of Ostinato, `operator` selects one.
     """
     folder = check_folder(spark, checkpoint)
     return retried(lambda: _ask(spark, folder, key, operator), folder)
@@ -50,8 +52,10 @@ def ask(
 
 @only_our_errors()
 def ask_all(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: int | None = None) -> DataFrame:
-    """The answers of all keys, as of the micro-batch that is the last committed one now: the rows that the stream would
-    give for them. Read them before the stream has cleaned up that micro-batch's state."""
+    """The answers of all keys, as of the micro-batch that is the last committed one now, as rows of the stream.
+
+    Read them before the stream has deleted that micro-batch's state.
+    """
     folder = check_folder(spark, checkpoint)
     opened, definition = retried(lambda: _opened(spark, folder, operator), folder)
     check_session(spark, definition.settings)
@@ -61,7 +65,7 @@ def ask_all(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator
 
 
 def retried(read: Callable[[], Read], checkpoint: str) -> Read:
-    """What Spark reads of a checkpoint that a running stream cleans up."""
+    """The result of `read`, which is tried again if a running stream deletes the files that it reads."""
     last: Exception | None = None
     with without_error_log():
         for _ in range(ATTEMPTS):
@@ -69,7 +73,7 @@ def retried(read: Callable[[], Read], checkpoint: str) -> Read:
                 return read()
             except OstinatoError:
                 raise
-            except Exception as error:  # classic Spark, Connect and Java each have their own kind
+            except Exception as error:  # classic Spark, Connect and Java raise different types
                 last = error
     raise QueryError(
         "STATE_UNREADABLE",
@@ -91,13 +95,11 @@ def _opened(spark: SparkSession, checkpoint: str, operator: int | None) -> tuple
 
 
 def _ask(spark: SparkSession, checkpoint: str, key: Any, operator: int | None) -> SummaryAnswer:
-    from ostinato.summaries.stream.summary_pages import possible_pages
-    from ostinato.summaries.task.summary_rows import key_arrays_of
 
     opened, definition = _opened(spark, checkpoint, operator)
     source = definition.source()
     arrays = key_arrays_of(source, key)
-    bucket, key_hash = _place_of(spark, definition, arrays)
+    bucket, key_hash = _bucket_and_hash(spark, definition, arrays)
     pages = pages_of(opened).where((F.col(BUCKET) == bucket) & F.col(NUMBER).isin(possible_pages(key_hash)))
     worker = summary_task(definition).worker
     tables = [worker.page(bytes(row[0])) for row in pages.select(PAGE).collect()]
@@ -106,13 +108,13 @@ def _ask(spark: SparkSession, checkpoint: str, key: Any, operator: int | None) -
     return definition.layout().objects(worker.answering, answers, [values])[0]
 
 
-def _place_of(spark: SparkSession, definition: SummaryDefinition, key: list[pa.Array]) -> tuple[int, int]:
-    """The bucket and the hash of a key, by Spark's own functions, as the stream had them."""
+def _bucket_and_hash(spark: SparkSession, definition: SummaryDefinition, key: list[pa.Array]) -> tuple[int, int]:
+    """The bucket and the hash of a key, by the functions of Spark that the stream uses."""
     if not key:
         return 0, 0
     types, names = definition.spark_types, definition.roles.keys
-    table = pa.Table.from_arrays(key, names=[f"k{at}" for at in range(len(key))])
-    schema = s.StructType([s.StructField(f"k{at}", types[name]) for at, name in enumerate(names)])
+    table = pa.Table.from_arrays(key, names=[f"k{i}" for i in range(len(key))])
+    schema = s.StructType([s.StructField(f"k{i}", types[name]) for i, name in enumerate(names)])
     keys = [F.col(name) for name in schema.names]
     row = spark.createDataFrame(table, schema).select(bucket_of(keys, definition.buckets), F.xxhash64(*keys)).first()
     assert row is not None  # one row in, one out

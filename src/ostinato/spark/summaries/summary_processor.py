@@ -1,4 +1,4 @@
-"""One bucket of summaries inside transformWithState: as any bucket, with pages that are read and written one by one."""
+"""One bucket of summaries inside transformWithState. Its pages are read and written one by one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyspark.sql import types as s
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 from ostinato.spark.streams.stream_checkpoint import Checkpoint, bucket_number
-from ostinato.spark.streams.stream_processor import BucketProcessor, Stored
+from ostinato.spark.streams.stream_processor import BucketProcessor, StoredBucket
 
 if TYPE_CHECKING:
     from ostinato.spark.summaries.summary_stream_task import SummaryBucketTask
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from ostinato.streams.step import Step
 
 PAGES = "pages"
-"""The state variable, by the name under which Spark's state reader finds it."""
+"""The name of the state variable, for Spark's state reader."""
 NUMBER, PAGE = "number", "page"
 _NUMBER = s.StructType([s.StructField(NUMBER, s.IntegerType())])
 _PAGE = s.StructType([s.StructField(PAGE, s.BinaryType())])
 
 
 def pages_of(opened: Checkpoint) -> DataFrame:
-    """One row for each page of summaries in a checkpoint: its bucket, its number and its bytes."""
+    """One row for each page of summaries in a checkpoint: bucket, number and bytes."""
     number, page = F.col(f"user_map_key.{NUMBER}"), F.col(f"user_map_value.{PAGE}")
     return opened.variable(PAGES, by_entry=True).select(bucket_number(), number, page)
 
 
 class SummaryProcessor(BucketProcessor):
-    """Pages are in a map of their own: a step touches those of its keys."""
+    """Pages are in a map. A step reads and writes only those of its keys."""
 
     task: SummaryBucketTask
 
@@ -45,10 +45,10 @@ class SummaryProcessor(BucketProcessor):
         return step
 
     def _page(self, number: int) -> bytes | None:
-        kept = self._pages.getValue((number,))
-        return None if kept is None else bytes(kept[0])
+        row = self._pages.getValue((number,))
+        return None if row is None else bytes(row[0])
 
-    def _store(self, before: Stored, step: Step[Any]) -> Stored:
+    def _store(self, before: StoredBucket, step: Step[Any]) -> StoredBucket:
         from ostinato.summaries.stream.summary_stream import SummaryStep
 
         assert isinstance(step, SummaryStep)

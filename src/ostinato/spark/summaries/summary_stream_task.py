@@ -1,4 +1,4 @@
-"""A summary on a stream: its definition, kept beside the state, and the task that its workers run."""
+"""A summary on a stream: its definition, stored beside the state, and the task of its workers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ostinato.spark.shipping.spark_types import arrow_type
 from ostinato.spark.streams.stream_checkpoint import Checkpoint
 from ostinato.spark.streams.stream_definition import StreamDefinition
 from ostinato.spark.streams.stream_task import BucketTask
-from ostinato.summaries.engine.summary_state import VERSION
+from ostinato.summaries.engine.summary_state_checks import VERSION
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
-from ostinato.summaries.task.summary_rows import SummaryColumns, SummaryInput, summary_input
+from ostinato.summaries.task.summary_answers import AnswerLayout
+from ostinato.summaries.task.summary_input import SummaryColumns, SummaryInput, summary_input
 
 if TYPE_CHECKING:
-    from ostinato.summaries.stream.summary_stream import Asked, SummaryStreamWorker
-    from ostinato.summaries.task.summary_answers import AnswerLayout
+    from ostinato.summaries.stream.summary_stream import SummaryStreamWorker, TimedAnswers
 
 KEY_HASH = f"{PREFIX}hash"
 TRIGGER = f"{PREFIX}asks"
@@ -39,29 +39,29 @@ class SummaryDefinition(StreamDefinition):
 
     query: SummaryQuery
     roles: SummaryColumns
-    """Which columns are the types, the times, the values and the keys."""
+    """The columns of types, times, values and keys."""
     form: NumberForm
     buckets: int
     columns: str
-    """The columns that it reads, as Spark's JSON."""
+    """The columns that the summary reads, as Spark's JSON."""
     trigger: str | None
-    """The condition of the rows that ask; None: every micro-batch does."""
+    """The condition of rows that ask; None: every micro-batch asks."""
     settings: Settings
 
     @staticmethod
     def read(values: dict[str, Any]) -> SummaryDefinition:
-        asked, roles = values["query"], values["roles"]
-        given, keyed = asked["probabilities"], asked["keyed_types"]
+        query_values, roles = values["query"], values["roles"]
+        probabilities, keyed = query_values["probabilities"], query_values["keyed_types"]
         query = SummaryQuery(
             **{
-                **asked,
-                "aggregate": SummaryAggregate(asked["aggregate"]),
-                "selection": Selection(asked["selection"]),
-                "strategy": Strategy(asked["strategy"]),
-                "unknown_types": UnknownTypes(asked["unknown_types"]),
-                "types": tuple(asked["types"]),
-                "partition_by": tuple(asked["partition_by"]),
-                "probabilities": None if given is None else tuple((name, share) for name, share in given),
+                **query_values,
+                "aggregate": SummaryAggregate(query_values["aggregate"]),
+                "selection": Selection(query_values["selection"]),
+                "strategy": Strategy(query_values["strategy"]),
+                "unknown_types": UnknownTypes(query_values["unknown_types"]),
+                "types": tuple(query_values["types"]),
+                "partition_by": tuple(query_values["partition_by"]),
+                "probabilities": None if probabilities is None else tuple(map(tuple, probabilities)),
                 "keyed_types": None if keyed is None else frozenset(keyed),
             }
         )
@@ -76,7 +76,7 @@ class SummaryDefinition(StreamDefinition):
         )
 
     def state_values(self) -> object:
-        """The form of answers, and which rows ask, may change between runs; not whether rows ask at all."""
+        """All but the form of answers and the condition of asking rows. Whether rows ask at all can't change."""
         return [
             asdict(self.query),
             asdict(self.roles),
@@ -94,18 +94,16 @@ class SummaryDefinition(StreamDefinition):
 
     @property
     def spark_types(self) -> dict[str, s.DataType]:
-        """Of the columns that it reads."""
+        """Spark's types of the columns that the summary reads."""
         return {field.name: field.dataType for field in s.StructType.fromJson(json.loads(self.columns)).fields}
 
     def source(self) -> SummaryInput:
-        """The columns as they reach a worker."""
+        """The columns with their types at workers."""
         types = self.spark_types
         return summary_input(self.roles, list(types), lambda name: self.arrow(types[name], name), self.settings)
 
     def layout(self) -> AnswerLayout:
-        """How answers look."""
-        from ostinato.summaries.task.summary_answers import AnswerLayout
-
+        """The columns of answers."""
         return AnswerLayout(self.source(), self.query, self.form)
 
     def arrow(self, kind: s.DataType, name: str) -> pa.DataType:
@@ -114,7 +112,7 @@ class SummaryDefinition(StreamDefinition):
 
 @dataclass(frozen=True, slots=True)
 class SummaryBucketTask(BucketTask):
-    """Sent to the executors with every batch."""
+    """The task of an operator with summaries."""
 
     query: SummaryQuery
     source: SummaryInput
@@ -132,13 +130,12 @@ class SummaryBucketTask(BucketTask):
             fingerprint=self.fingerprint,
         )
 
-    def rows(self, results: tuple[Asked, ...]) -> pa.Table:
-        from ostinato.summaries.task.summary_answers import AnswerLayout
+    def rows(self, results: tuple[TimedAnswers, ...]) -> pa.Table:
 
         layout = AnswerLayout(self.source, self.query, self.form)
         answering = self.worker.answering
         tables = []
         for asked in results:
-            found = layout.columns(answering, asked.answers, asked.asked_at_us)
-            tables.append(pa.Table.from_arrays([*asked.keys, *found.values()], schema=self.output))
+            columns = layout.columns(answering, asked.answers, asked.asked_at_us)
+            tables.append(pa.Table.from_arrays([*asked.keys, *columns.values()], schema=self.output))
         return pa.concat_tables([self.output.empty_table(), *tables])

@@ -1,4 +1,4 @@
-"""Summaries on streaming DataFrames: one for each key, kept in the state store, asked by rows or by micro-batches.
+"""Summaries on streaming DataFrames: one for each key, stored in the state store. Rows or micro-batches ask them.
 
 select -> mapInArrow (pack rows by bucket) -> transformWithState (advance, answer) -> mapInArrow (unpack), as for a
 clause. Rows that ask give answers in append mode; without them each micro-batch gives, in update mode, the answers of
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def run_stream(summary: StreamSummary, df: DataFrame, trigger_events: str | None) -> DataFrame:
-    """The answers as a streaming DataFrame; nothing runs yet. `trigger_events` is a condition in SQL."""
+    """The answers as a streaming DataFrame. Nothing runs yet. `trigger_events` is a condition in SQL."""
     check_machine(df.sparkSession)
     definition = define_summary(summary, df, trigger_events)
     time = definition.roles.time
@@ -59,15 +59,15 @@ def run_stream(summary: StreamSummary, df: DataFrame, trigger_events: str | None
 
 
 def define_summary(summary: StreamSummary, df: DataFrame, trigger_events: str | None) -> SummaryDefinition:
-    """What is being asked, to be kept. Raises where a stream, or the DataFrame's columns, can't answer it."""
+    """The definition to store. Raises if a stream with these columns can't have this summary."""
     if summary.query.keyed_types is not None:
         raise QueryError(
             "STREAM_NOT_SUPPORTED",
             "events that belong to every key would have to reach every task of a stream: keyed_types are for batches",
             hint="leave keyed_types out where all events carry the key, or summarise a batch",
         )
-    given = SparkInput.of(df)
-    source = columns_read(summary, given)
+    spark_input = SparkInput.of(df)
+    source = columns_read(summary, spark_input)
     if trigger_events is not None:
         _check_condition(df, trigger_events)
     return SummaryDefinition(
@@ -77,7 +77,7 @@ def define_summary(summary: StreamSummary, df: DataFrame, trigger_events: str | 
         buckets=summary.buckets,
         columns=columns_as_json(df.select(*map(quote, source.needed)).schema),
         trigger=trigger_events,
-        settings=given.settings,
+        settings=spark_input.settings,
     )
 
 
@@ -93,17 +93,17 @@ def _check_condition(df: DataFrame, condition: str) -> None:
 
 
 def summary_task(definition: SummaryDefinition) -> SummaryBucketTask:
-    """What is sent to the executors."""
+    """The task of the summary's operator."""
     source = definition.source()
-    ours = []
+    added = []
     if source.columns.keys:
-        ours.append(pa.field(KEY_HASH, pa.int64()))
+        added.append(pa.field(KEY_HASH, pa.int64()))
     if definition.trigger is not None:
-        ours.append(pa.field(TRIGGER, pa.bool_()))
+        added.append(pa.field(TRIGGER, pa.bool_()))
     types = definition.spark_types
     columns = [pa.field(name, definition.arrow(types[name], name)) for name in source.needed]
     return SummaryBucketTask(
-        shipped=pa.schema([*columns, *ours]),
+        shipped=pa.schema([*columns, *added]),
         output=stored_columns(definition.layout()),
         fingerprint=definition.fingerprint,
         definition=definition.to_json(),

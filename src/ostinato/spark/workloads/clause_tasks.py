@@ -1,4 +1,4 @@
-"""What Spark tasks run for a workload of clauses: the engines are loaded where they run."""
+"""The Spark tasks of a workload of clauses. Only workers load the engines."""
 
 from __future__ import annotations
 
@@ -9,59 +9,50 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from ostinato.calls.foreign_errors import ours_or_raise
+from ostinato.rows.batches import OutputRows, batch_of, batches_of, failure
 from ostinato.rows.packed_conditions import condition_places
-from ostinato.spark.event_queries.event_tasks import QUERY, REPORT
+from ostinato.spark.event_queries.event_tasks import QUERY, report_batches
 
 if TYPE_CHECKING:
-    from ostinato.rows.batches import OutputRows
+    from ostinato.workloads.plan.clauses_task import ClausesTask
     from ostinato.workloads.shedding.report import Report
-    from ostinato.workloads.task.clauses_worker import ClausesTask
 
 Batches = Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True, slots=True)
 class ClauseOutput:
-    """How the rows of clauses leave: in common columns, with the number of their query."""
+    """The form of output rows: the columns of all clauses, and the number of the row's query."""
 
     names: tuple[str, ...]
     numbers: tuple[int, ...]
-    """For each clause its number in the workload."""
+    """For each clause, its number in the workload."""
     stored: tuple[dict[str, str], ...]
-    """For each clause the column of `schema` that each of its columns fills."""
+    """For each clause, the column of `schema` for each of its columns."""
     schema: pa.Schema
 
-    def rows(self, clause: int, found: OutputRows) -> Batches:
+    def rows(self, clause: int, rows: OutputRows) -> Batches:
         """The rows of a clause."""
-        from ostinato.rows.batches import OutputRows, batches_of
-
-        arrays = {self.stored[clause][name]: array for name, array in found.arrays.items()}
-        arrays[QUERY] = pa.repeat(pa.scalar(self.numbers[clause], pa.int32()), found.count)
-        return batches_of(OutputRows(found.count, arrays), self.schema)
+        arrays = {self.stored[clause][name]: array for name, array in rows.arrays.items()}
+        arrays[QUERY] = pa.repeat(pa.scalar(self.numbers[clause], pa.int32()), rows.count)
+        return batches_of(OutputRows(rows.count, arrays), self.schema)
 
     def report(self, report: Report) -> Batches:
-        """What was given up, as rows that leave beside those of the clauses."""
-        from ostinato.rows.batches import OutputRows, batches_of
-        from ostinato.workloads.report_rows import report_values
-
-        values = report_values(report)
-        whose = [self.numbers[self.names.index(name)] for name in values.field("query").to_pylist()]
-        return batches_of(OutputRows(len(values), {REPORT: values, QUERY: pa.array(whose, pa.int32())}), self.schema)
+        return report_batches(report, self.names, self.numbers, self.schema)
 
 
 @dataclass(frozen=True, slots=True)
 class WholeKeysTask:
-    """Rows of whole partitions in, the rows of all clauses and what was given up for them out."""
+    """All rows of some keys in; the rows of all clauses, and reports, out."""
 
     task: ClausesTask
     output: ClauseOutput
     shipped: tuple[str, ...]
-    """The names of the columns that arrive, in their order."""
+    """The names of arriving columns, in their order."""
     conditions: int
-    """How many row conditions are packed there."""
+    """Number of row conditions in the shipped bits."""
 
     def __call__(self, batches: Batches) -> Batches:
-        from ostinato.rows.batches import batch_of, failure
         from ostinato.workloads.task.clauses_worker import ClausesWorker
 
         try:
@@ -69,10 +60,10 @@ class WholeKeysTask:
             if not waiting:
                 return
             rows = batch_of(pa.Table.from_batches(waiting), condition_places(self.conditions))
-            found = ClausesWorker(self.task).run(rows)
-            for clause, one in enumerate(found.rows):
-                yield from self.output.rows(clause, one)
-            for report in found.reports:
+            results = ClausesWorker(self.task).run(rows)
+            for clause, clause_rows in enumerate(results.rows):
+                yield from self.output.rows(clause, clause_rows)
+            for report in results.reports:
                 yield from self.output.report(report)
         except Exception as error:
             yield failure(ours_or_raise(error), self.output.schema)

@@ -1,8 +1,8 @@
 """The MATCH_RECOGNIZE queries of a workload on a streaming DataFrame, in append mode.
 
-Clauses of one PARTITION BY and ORDER BY that the shared matcher takes are one stateful operator:
+Clauses with the same PARTITION BY and ORDER BY share one stateful operator, if the shared matcher supports them:
 select -> mapInArrow (pack rows by bucket) -> transformWithState (advance) -> mapInArrow (unpack) -> select. Every other
-clause has the operator that it has by itself (`clause_streaming.py`). Rows of all operators are put together.
+clause has its own operator (`clause_streaming.py`). The rows of all operators are joined by a union.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ostinato.spark.streams.stream_checkpoint import Checkpoint
 from ostinato.spark.streams.stream_checks import WATERMARK, check_machine
 from ostinato.spark.streams.stream_definition import check_same_columns, columns_as_json
 from ostinato.spark.streams.stream_operator import through_buckets
-from ostinato.spark.workloads.clause_parts import ClausePart, ClauseWorkload, TogetherPart, selected_rows
+from ostinato.spark.workloads.clause_operators import ClauseOperator, ClauseWorkload, SharedOperator, selected_rows
 from ostinato.spark.workloads.clause_tasks import ClauseOutput
 from ostinato.spark.workloads.clauses_stream_task import ClausesBucketTask, ClausesDefinition, written
 from ostinato.streams.stream_settings import StreamSettings
@@ -36,38 +36,38 @@ from ostinato.workloads.plan.clause_groups import plan_clauses
 from ostinato.workloads.report_rows import REPORT_TYPE
 
 
-def stream_parts(asked: ClauseWorkload) -> list[ClausePart]:
-    """One for each stateful operator. Raises before anything starts, with the way out."""
-    check_machine(asked.df.sparkSession)
-    plans = asked.plans()
-    queries = [SparkQuery(plan, asked.df, asked.limits, asked.settings) for plan in plans]
+def stream_operators(workload: ClauseWorkload) -> list[ClauseOperator]:
+    """The stateful operators. Raises if a clause can't run on a stream."""
+    check_machine(workload.df.sparkSession)
+    plans = workload.plans()
+    queries = [SparkQuery(plan, workload.df, workload.limits, workload.settings) for plan in plans]
     delays = [check_query(query) for query in queries]
     typed = [query.typed for query in queries]
-    planned = plan_clauses(typed, asked.names, asked.bounded, asked.options.sharing, on_stream=True)
-    parts: list[ClausePart] = []
+    planned = plan_clauses(typed, workload.names, workload.bounded, workload.options.sharing, on_stream=True)
+    operators: list[ClauseOperator] = []
     for stream in planned.streams:
         numbers = tuple(clause.clause for clause in stream.clauses)
         for number in numbers:
             warn_of_unbounded_state(plans[number])
-        parts.append(StreamPart(asked, numbers, [plans[number] for number in numbers], delays[numbers[0]]))
-    return [*parts, *(_AlonePart(asked, number, queries[number]) for number in planned.alone)]
+        operators.append(StreamOperator(workload, numbers, [plans[number] for number in numbers], delays[numbers[0]]))
+    return [*operators, *(_OwnOperator(workload, number, queries[number]) for number in planned.alone)]
 
 
-class StreamPart(TogetherPart):
-    """The queries of one shared operator; `delay_ms` is that of the watermark, None where the rows are no stream."""
+class StreamOperator(SharedOperator):
+    """Several queries on a stream. `delay_ms` is the watermark's delay; None if the rows are no stream."""
 
     def __init__(
-        self, asked: ClauseWorkload, numbers: tuple[int, ...], plans: Sequence[MatchPlan], delay_ms: int | None
+        self, workload: ClauseWorkload, numbers: tuple[int, ...], plans: Sequence[MatchPlan], delay_ms: int | None
     ) -> None:
-        super().__init__(asked, numbers, plans)
+        super().__init__(workload, numbers, plans)
         self.delay_ms = delay_ms
 
     @functools.cached_property
     def rows(self) -> DataFrame:
         return through_buckets(
-            self.travelling.shipped,
-            self.travelling.bound.partition_by,
-            self.asked.options.buckets,
+            self.merged.shipped,
+            self.merged.bound.partition_by,
+            self.workload.options.buckets,
             self.task,
             self.schema,
             has_watermark=True,
@@ -75,56 +75,56 @@ class StreamPart(TogetherPart):
 
     @property
     def schema(self) -> s.StructType:
-        """With when a row was decided, which is an event time for operators that follow."""
+        """With the decision time of a row, which is an event time for operators that follow."""
         marked = None if self.delay_ms is None else {WATERMARK: self.delay_ms}
         return s.StructType([*self.fields, s.StructField(DECIDED, s.TimestampType(), metadata=marked)])
 
     @functools.cached_property
     def task(self) -> ClausesBucketTask:
-        """What is sent to the executors. Planned again, all queries of the operator are in one stream once more."""
-        definition, schema = self.definition, self.travelling.source.arrow_schema(self.schema)
+        """The task of the operator. If its queries are planned again, they share one operator again."""
+        definition, schema = self.definition, self.merged.source.arrow_schema(self.schema)
         return ClausesBucketTask(
-            shipped=self.travelling.shipped.schema,
+            shipped=self.merged.shipped.schema,
             output=schema,
             fingerprint=definition.fingerprint,
             definition=definition.to_json(),
             task=self.clauses_task(on_stream=True),
-            given=ClauseOutput(self.names, self.numbers, self.columns, schema),
+            output_rows=ClauseOutput(self.names, self.numbers, self.columns, schema),
             conditions=len(self.shared.row_conditions),
         )
 
     @property
     def definition(self) -> ClausesDefinition:
-        """What is being asked, to be kept."""
-        queries = [self.asked.queries[number] for number in self.numbers]
+        """The definition to store."""
+        queries = [self.workload.queries[number] for number in self.numbers]
         return ClausesDefinition(
             queries=tuple(written(query) for query in queries),
             input_names=tuple(query.clause.input_name for query in queries),
             names=self.names,
-            columns=columns_as_json(self.asked.df.schema),
-            shipped=described(self.travelling.shipped.schema),
-            settings=self.asked.settings,
-            options=self.asked.options,
+            columns=columns_as_json(self.workload.df.schema),
+            shipped=described(self.merged.shipped.schema),
+            settings=self.workload.settings,
+            options=self.workload.options,
             request=self.request,
         )
 
 
 def finished_clauses(definition: ClausesDefinition, opened: Checkpoint) -> DataFrame:
-    """The matches that wait for the watermark: of one query in its own columns, of several as a workload gives them."""
+    """The matches that wait for the watermark: of one query in its own columns, of several as in a workload."""
     queries, empty = tuple(definition.parsed()), definition.empty_input(opened.spark)
-    asked = ClauseWorkload(
+    workload = ClauseWorkload(
         queries, definition.names, empty, definition.settings, definition.options, definition.request
     )
-    part = _FinishedPart(asked, opened)
-    check_same_columns(described(part.travelling.shipped.schema), definition)
-    return part.of_query(0) if len(queries) == 1 else common_rows([part.part_rows()])
+    operator = _FinishedOperator(workload, opened)
+    check_same_columns(described(operator.merged.shipped.schema), definition)
+    return operator.of_query(0) if len(queries) == 1 else common_rows([operator.operator_rows()])
 
 
-class _FinishedPart(StreamPart):
-    """The same operator over the state that it left."""
+class _FinishedOperator(StreamOperator):
+    """A stream's operator, applied to its stored state."""
 
-    def __init__(self, asked: ClauseWorkload, opened: Checkpoint) -> None:
-        super().__init__(asked, tuple(range(len(asked.queries))), asked.plans(), delay_ms=None)
+    def __init__(self, workload: ClauseWorkload, opened: Checkpoint) -> None:
+        super().__init__(workload, tuple(range(len(workload.queries))), workload.plans(), delay_ms=None)
         self.opened = opened
 
     @functools.cached_property
@@ -132,26 +132,26 @@ class _FinishedPart(StreamPart):
         return with_errors_raised(self.opened.buckets(), FinishBuckets(self.task), self.schema)
 
 
-class _AlonePart(ClausePart):
-    """A query that has an operator of its own."""
+class _OwnOperator(ClauseOperator):
+    """A query with its own operator."""
 
-    def __init__(self, asked: ClauseWorkload, number: int, query: SparkQuery) -> None:
-        super().__init__(asked, (number,))
+    def __init__(self, workload: ClauseWorkload, number: int, query: SparkQuery) -> None:
+        super().__init__(workload, (number,))
         self.query = query
-        found = match_stream(query, StreamSettings(buckets=asked.options.buckets))
-        self.found = selected_rows(asked.queries[number], found)
+        measured = match_stream(query, StreamSettings(buckets=workload.options.buckets))
+        self.selected = selected_rows(workload.queries[number], measured)
 
-    def of_query(self, at: int) -> DataFrame:
-        return self.found
+    def of_query(self, index: int) -> DataFrame:
+        return self.selected
 
-    def keys(self, at: int) -> Sequence[str]:
+    def keys(self, index: int) -> Sequence[str]:
         return self.query.bound.partition_by
 
-    def expressions(self, at: int) -> list[Expr]:
-        return [Column(stored_name(place)) for place in range(len(self.found.columns))]
+    def expressions(self, index: int) -> list[Expr]:
+        return [Column(stored_name(i)) for i in range(len(self.selected.columns))]
 
     @functools.cached_property
     def rows(self) -> DataFrame:
-        stored = self.found.toDF(*(stored_name(place) for place in range(len(self.found.columns))))
+        stored = self.selected.toDF(*(stored_name(i) for i in range(len(self.selected.columns))))
         report = F.lit(None).cast(spark_type(REPORT_TYPE))
         return stored.withColumns({QUERY: F.lit(self.numbers[0]), REPORT: report})

@@ -1,4 +1,4 @@
-"""A workload on a DataFrame, batch or streaming: each query with its rows, and all in one."""
+"""A workload on a DataFrame, batch or streaming -> the rows of each query, and of all queries in one DataFrame."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ostinato.spark.event_queries.common_rows import PartRows, common_rows
+from ostinato.spark.event_queries.common_rows import OperatorRows, common_rows
 from ostinato.spark.event_queries.event_dataframes import SparkEvents
+from ostinato.spark.workloads.clause_dataframes import SparkClauses
 from ostinato.workloads.report_rows import REPORT_NAME
 from ostinato.workloads.workload_rows import WorkloadRows
 
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def workload_dataframes(workload: Workload, df: DataFrame) -> WorkloadRows[DataFrame]:
-    """The rows of all queries of a workload, together and one by one; nothing runs yet."""
+    """The rows of all queries, together and one by one. Nothing runs yet."""
     by_name: dict[str, DataFrame] = {}
-    parts: list[PartRows] = []
+    operators: list[OperatorRows] = []
     if workload.events:
         names = tuple(workload.events)
         request = workload.request.for_queries(names)
@@ -27,18 +28,16 @@ def workload_dataframes(workload: Workload, df: DataFrame) -> WorkloadRows[DataF
             tuple(workload.events.values()), names, df, workload.options, request, for_stream=df.isStreaming
         )
         by_name |= {name: events.of_query(number) for number, name in enumerate(names)}
-        parts += events.part_rows()
+        operators += events.operator_rows()
     if workload.clauses:
-        from ostinato.spark.workloads.clause_dataframes import SparkClauses
-
         names = tuple(workload.clauses)
         clauses = SparkClauses(tuple(workload.clauses.values()), names, df, workload.options, workload.request)
         by_name |= {name: clauses.of_query(number) for number, name in enumerate(names)}
-        parts += clauses.part_rows()
+        operators += clauses.operator_rows()
     queries = {name: by_name[name] for name in workload.names}
-    rows = common_rows(parts)
+    rows = common_rows(operators)
     if workload.request.is_empty:
         return WorkloadRows(rows, queries, input=df)
-    everything = common_rows(parts, reports=True)
+    everything = common_rows(operators, reports=True)
     metrics = everything.where(F.col(REPORT_NAME).isNotNull()).select(f"{REPORT_NAME}.*")
     return WorkloadRows(rows, queries, input=df, metrics=metrics, with_metrics=everything)

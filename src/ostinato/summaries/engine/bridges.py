@@ -30,8 +30,8 @@ Matrix = list[Row]
 
 
 @dataclass(frozen=True, slots=True)
-class KeptEvents:
-    """Events ordered by time. `weights` are their values for SUM (exact; NULL is 0)."""
+class WeightedEvents:
+    """Events ordered by time. `weights` are their exact values for SUM, and 0 for NULL."""
 
     times: Sequence[int]
     types: Sequence[int]
@@ -50,40 +50,40 @@ class Contributions:
 # --- one event, one vector --------------------------------------------------------------------------------------------
 
 
-def taken(program: CountProgram, kept: KeptEvents, event: int, row: Row) -> Row:
+def taken(program: CountProgram, events: WeightedEvents, event: int, row: Row) -> Row:
     """Counts by state before the event -> counts of the partial matches that take it."""
     counts: Row = [0] * program.states
-    for source, target, weighted in program.moves[kept.types[event]]:
+    for source, target, weighted in program.moves[events.types[event]]:
         if row[source]:
-            counts[target] += row[source] * kept.weights[event] if weighted else row[source]
+            counts[target] += row[source] * events.weights[event] if weighted else row[source]
     return counts
 
 
-def begun(program: CountProgram, kept: KeptEvents, event: int) -> Row:
+def begun(program: CountProgram, events: WeightedEvents, event: int) -> Row:
     """Counts of the partial matches that consist of the event alone."""
     counts: Row = [0] * program.states
-    for target, weighted in program.begins[kept.types[event]]:
-        counts[target] += kept.weights[event] if weighted else 1
+    for target, weighted in program.begins[events.types[event]]:
+        counts[target] += events.weights[event] if weighted else 1
     return counts
 
 
-def passed(program: CountProgram, kept: KeptEvents, event: int, row: Row) -> Row:
+def passed(program: CountProgram, events: WeightedEvents, event: int, row: Row) -> Row:
     """Counts before the event -> counts after it: partial matches that take it, and those that skip it."""
-    counts = taken(program, kept, event, row)
-    stays = program.stays[kept.types[event]]
+    counts = taken(program, events, event, row)
+    stays = program.stays[events.types[event]]
     return [count + before if stay else count for count, before, stay in zip(counts, row, stays, strict=True)]
 
 
 def before_passing(
-    program: CountProgram, kept: KeptEvents, event: int, rows: Matrix, take_only: bool = False
+    program: CountProgram, events: WeightedEvents, event: int, rows: Matrix, take_only: bool = False
 ) -> Matrix:
     """Rows by the state after the event -> rows by the state before it: `passed` backwards."""
-    stays = program.stays[kept.types[event]]
+    stays = program.stays[events.types[event]]
     result: Matrix = [
         list(row) if stay and not take_only else [0] * len(row) for row, stay in zip(rows, stays, strict=True)
     ]
-    for source, target, weighted in program.moves[kept.types[event]]:
-        weight = kept.weights[event] if weighted else 1
+    for source, target, weighted in program.moves[events.types[event]]:
+        weight = events.weights[event] if weighted else 1
         _add_scaled(result[source], rows[target], weight)
     return result
 
@@ -118,7 +118,7 @@ class Bridge:
 
 def bridge(
     program: CountProgram,
-    kept: KeptEvents,
+    events: WeightedEvents,
     window: int,
     left: range,
     right: range,
@@ -126,21 +126,20 @@ def bridge(
     """The window of every start in `left` must contain the cut, and all of `left` behind the start."""
     states = program.states
     final: Row = list(program.final)
-    right_times = [kept.times[event] for event in right]
+    right_times = [events.times[event] for event in right]
     ways_right = [_identity(states)]  # [r][y][z]: from y at the cut to z after r events of `right`
     for event in right:
         check_stopped()
-        ways_right.append([passed(program, kept, event, row) for row in ways_right[-1]])
+        ways_right.append([passed(program, events, event, row) for row in ways_right[-1]])
     completed = [[_dot(row, final) for row in ways] for ways in ways_right]  # [r][y]
     ways_left = [_identity(states)]  # [z][y]: from z after the event to y at the cut
     for event in reversed(left):
         check_stopped()
-        ways_left.append(before_passing(program, kept, event, ways_left[-1]))
+        ways_left.append(before_passing(program, events, event, ways_left[-1]))
     ways_left.reverse()
 
-    arriving: list[Matrix] = [
-        [] for _ in range(len(right) + 1)
-    ]  # [r]: f_s(cut) of starts whose window ends after r events
+    # [r]: f_s(cut) of starts whose window ends after r events
+    arriving: list[Matrix] = [[] for _ in range(len(right) + 1)]
     counts_left: list[Number] = []
     total: Number = 0
     pending: Matrix = [[0] * states for _ in range(states)]  # G
@@ -148,11 +147,11 @@ def bridge(
         check_stopped()
         behind = ways_left[index + 1]
         moved: Matrix = [[0] * states for _ in range(states)]
-        for source, target, weighted in program.moves[kept.types[event]]:
-            _add_scaled(moved[target], pending[source], kept.weights[event] if weighted else 1)
-        if program.begins[kept.types[event]]:
-            started = begun(program, kept, event)
-            end = bisect_right(right_times, kept.times[event] + window)
+        for source, target, weighted in program.moves[events.types[event]]:
+            _add_scaled(moved[target], pending[source], events.weights[event] if weighted else 1)
+        if program.begins[events.types[event]]:
+            started = begun(program, events, event)
+            end = bisect_right(right_times, events.times[event] + window)
             at_cut: Row = [0] * states
             for state, count in enumerate(started):
                 _add_scaled(at_cut, behind[state], count)
@@ -160,16 +159,21 @@ def bridge(
             arriving[end].append(at_cut)
             total += _dot(at_cut, completed[end])
         counts_left.append(sum((_dot(a, b) for a, b in zip(moved, behind, strict=True)), 0))
-        stays = program.stays[kept.types[event]]
+        stays = program.stays[events.types[event]]
         for state, row in enumerate(moved):
             if stays[state]:
                 _add_scaled(row, pending[state], 1)
         pending = moved
-    return Bridge(total, counts_left, _right_counts(program, kept, right, ways_right, arriving, final))
+    return Bridge(total, counts_left, _right_counts(program, events, right, ways_right, arriving, final))
 
 
 def _right_counts(
-    program: CountProgram, kept: KeptEvents, right: range, ways_right: list[Matrix], arriving: list[Matrix], final: Row
+    program: CountProgram,
+    events: WeightedEvents,
+    right: range,
+    ways_right: list[Matrix],
+    arriving: list[Matrix],
+    final: Row,
 ) -> list[Number]:
     states = program.states
     counts: list[Number] = []
@@ -179,10 +183,10 @@ def _right_counts(
         for at_cut in arriving[index + 1]:
             for state, is_final in enumerate(final):
                 _add_scaled(pending[state], at_cut, is_final)
-        taken_only = before_passing(program, kept, right[index], pending, take_only=True)
+        taken_only = before_passing(program, events, right[index], pending, take_only=True)
         before = ways_right[index]
         counts.append(sum((before[y][z] * taken_only[z][y] for z in range(states) for y in range(states)), 0))
-        pending = before_passing(program, kept, right[index], pending)
+        pending = before_passing(program, events, right[index], pending)
     counts.reverse()
     return counts
 
@@ -195,17 +199,17 @@ def cell_of(time: int, window: int) -> int:
     return -(-time // window) if window else time
 
 
-def contributions(program: CountProgram, kept: KeptEvents, window: int) -> Contributions:
+def contributions(program: CountProgram, events: WeightedEvents, window: int) -> Contributions:
     """The number of matches (or their sum), and for each event the number (or sum) of the matches with it."""
-    counts: list[Number] = [0] * len(kept)
+    counts: list[Number] = [0] * len(events)
     total: Number = 0
     cells: dict[int, range] = {}
-    for cell, group in groupby(range(len(kept)), lambda event: cell_of(kept.times[event], window)):
-        events = list(group)
-        cells[cell] = range(events[0], events[-1] + 1)
+    for cell, group in groupby(range(len(events)), lambda event: cell_of(events.times[event], window)):
+        members = list(group)
+        cells[cell] = range(members[0], members[-1] + 1)
     for cell, left in cells.items():
         right = cells.get(cell + 1, range(0)) if window else range(0)
-        crossing = bridge(program, kept, window, left, right)
+        crossing = bridge(program, events, window, left, right)
         total += crossing.total
         for event, count in zip((*left, *right), (*crossing.left, *crossing.right), strict=True):
             counts[event] += count

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.summaries.language.summary_query import SummaryAggregate
-from ostinato.summaries.language.type_automaton import NO_STATE, START, Automaton
+from ostinato.summaries.language.type_automaton import NO_STATE, START, TypeAutomaton
 
 
 class Move(NamedTuple):
@@ -51,7 +51,7 @@ class CountProgram:
         return all(all(row) for row in self.stays)
 
 
-def count_program(automaton: Automaton, selection: Selection = Selection.ANY) -> CountProgram:
+def count_program(automaton: TypeAutomaton, selection: Selection = Selection.ANY) -> CountProgram:
     """The program for COUNT."""
     states = len(automaton.final) - 1
     moves, begins, stays = [], [], []
@@ -84,7 +84,7 @@ def _marked_moves(moves: tuple[Move, ...], half: int) -> Iterator[Move]:
         yield Move(move.source, move.target + half, True)
 
 
-def benefit_program(automaton: Automaton, aggregate: SummaryAggregate, selection: Selection) -> CountProgram:
+def benefit_program(automaton: TypeAutomaton, aggregate: SummaryAggregate, selection: Selection) -> CountProgram:
     """The program for the choice of events: sums for SUM, counts for COUNT. AVG uses counts: the paper has no rule."""
     count = count_program(automaton, selection)
     return sum_program(count) if aggregate is SummaryAggregate.SUM else count

@@ -21,9 +21,17 @@ FIFO, RANDOM, BY_BENEFIT = 0, 1, 2
 """The strategies, as kernels see them."""
 
 COUNT, FIRST, NOW, SEEN, STALE, CELL, STARTED, FIRST_OLD_CELL, LAST_OLD_CELL = range(9)
-"""Indices into `Columns.marks`: number of kept events; oldest active initiator (equals COUNT if there is none); time of
-the last event; events so far; whether `active` must be recounted; cell of the last kept event; whether there was an
-event; first and last cell whose matches must be recounted (last < first: none)."""
+"""Indices into `StateColumns.marks`:
+
+- COUNT: number of kept events
+- FIRST: oldest active initiator; equals COUNT if there is none
+- NOW: time of the last event
+- SEEN: events so far
+- STALE: whether `active` must be recounted
+- CELL: cell of the last kept event
+- STARTED: whether there was an event
+- FIRST_OLD_CELL, LAST_OLD_CELL: range of cells whose matches must be recounted; empty if last < first
+"""
 MARKS = 9
 
 LONGEST_HORIZON = 4096
@@ -47,7 +55,7 @@ class CountRules(NamedTuple):
 
 
 class ChoiceSettings(NamedTuple):
-    """The settings of a query that kernels read. Scalars."""
+    """The settings of a query that kernels read."""
 
     window: int
     size: int
@@ -62,7 +70,7 @@ class ChoiceSettings(NamedTuple):
     seed: int
 
 
-class Columns(NamedTuple):
+class StateColumns(NamedTuple):
     """The state of a summary. Rows [0, marks[COUNT]) are the kept events, oldest first."""
 
     time: NDArray[np.int64]
@@ -106,9 +114,9 @@ class Scratch(NamedTuple):
     vector: Numbers
     mean: Numbers
     table: Numbers
-    """[events, plain state]: expected number of new matches from a partial match after so many events."""
+    """[events, plain state]: expected number of new matches from a partial match in a number of events."""
     one: Numbers
-    """[0, 1]"""
+    """The numbers 0 and 1 in the dtype of the counters."""
 
 
 class Incoming(NamedTuple):
@@ -167,11 +175,11 @@ def horizon_of(query: SummaryQuery) -> int:
     return min(longest, query.size) if query.strategy is Strategy.CAPPED else longest
 
 
-def empty_columns(size: int, states: int, types: int, wide: bool = False) -> Columns:
+def empty_columns(size: int, states: int, types: int, wide: bool = False) -> StateColumns:
     dtype = np.complex128 if wide else np.float64
     marks = np.zeros(MARKS, np.int64)
     marks[LAST_OLD_CELL] = -1
-    return Columns(
+    return StateColumns(
         np.zeros(size, np.int64),
         np.zeros(size, np.int64),
         np.zeros(size),

@@ -15,14 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.streams.stored_state import LARGEST, check, check_ranges, damaged
-from ostinato.summaries.engine.answers import Answering, Answers, kept_by
+from ostinato.summaries.engine.answers import Answering, Answers, events_of_states
 from ostinato.summaries.engine.kernel_tables import NOW, SEEN, STARTED
-from ostinato.summaries.engine.many_answers import AnsweringPool
-from ostinato.summaries.engine.summary import Answer, Summary, SummaryEvents, check_order
+from ostinato.summaries.engine.pool import SummaryPool
+from ostinato.summaries.engine.pool_bytes import pool_to_bytes, restore_pool
+from ostinato.summaries.engine.summary import Summary, SummaryEvents, check_order
 from ostinato.summaries.engine.summary_state import SummaryState
 from ostinato.summaries.engine.summary_state_checks import STATE
+from ostinato.summaries.language.query_automaton import query_automaton
 from ostinato.summaries.language.summary_query import LARGEST_TIME_US, SummaryQuery
-from ostinato.summaries.language.type_automaton import compile_expression, with_one_of
+from ostinato.summaries.language.type_automaton import with_one_of
 
 _KEYS_AT_ONCE = 256
 """Number of keys whose copies of shared events are made together."""
@@ -48,15 +50,15 @@ class KeyedSummary:
 
     def __init__(self, query: SummaryQuery, *, float_values: bool = False) -> None:
         self.query = query
-        automaton = compile_expression(query.expression, query.declared())
+        automaton = query_automaton(query)
         self.base = Summary(query, float_values=float_values, automaton=automaton)
         keyed = automaton.types if query.keyed_types is None else query.keyed_types
         self._is_keyed = np.array([*(name in keyed for name in automaton.types), False])
         if query.keyed_types is None:
-            self.pool = AnsweringPool(self.base)
+            self.pool = SummaryPool(self.base)
         else:
             inner = with_one_of(automaton, query.keyed_types)
-            self.pool = AnsweringPool(Summary(query, float_values=float_values, automaton=inner))
+            self.pool = SummaryPool(Summary(query, float_values=float_values, automaton=inner))
         self._shared: SummaryState = self.base.new_state()
         self._old: set[Hashable] = set()  # keys before this batch
         self._seen = 0
@@ -109,52 +111,45 @@ class KeyedSummary:
             self._shared = self.base.advance_numbered(batch.events.taken(rows), batch.numbers[rows], self._shared)
 
     def _from_base(self) -> SummaryState:
-        """A summary that has seen all shared events, with those that the base kept."""
+        """The summary of a new key: as if it had seen all shared events, with the ones that the base kept."""
         summary, count = self.pool.summary, len(self._shared)
         columns = self._shared.columns
         payload = columns.payload[:count]
         values = payload.view(np.float64) if self.base.float_values else payload
-        held = SummaryEvents(columns.time[:count], columns.type[:count], values, columns.valid[:count])
-        state = summary.advance_numbered(held, columns.number[:count], summary.new_state())
+        events = SummaryEvents(columns.time[:count], columns.type[:count], values, columns.valid[:count])
+        state = summary.advance_numbered(events, columns.number[:count], summary.new_state())
         for name in ("learnt", "probabilities", "tick"):
             getattr(state.columns, name)[:] = getattr(columns, name)
         state.columns.marks[[SEEN, NOW, STARTED]] = columns.marks[[SEEN, NOW, STARTED]]
         return state
 
     def _copy_to_keys(self, batch: _SplitBatch) -> None:
-        known = list(self.pool)
+        all_keys = list(self.pool)
         first_row = {key: rows[0] for key, rows in batch.of_key.items() if key not in self._old}
-        for start in range(0, len(known), _KEYS_AT_ONCE):
+        for start in range(0, len(all_keys), _KEYS_AT_ONCE):
             names: list[Hashable] = []
             rows_of_keys: list[NDArray[np.int64]] = []
-            for key in known[start : start + _KEYS_AT_ONCE]:
+            for key in all_keys[start : start + _KEYS_AT_ONCE]:
                 shared = batch.shared[np.searchsorted(batch.shared, first_row.get(key, 0)) :]
                 rows = np.union1d(shared, np.array(batch.of_key.get(key, ()), np.int64))
                 names += [key] * len(rows)
                 rows_of_keys.append(rows)
             rows = np.concatenate(rows_of_keys)
             self.pool.advance(names, batch.events.taken(rows), batch.numbers[rows])
-        self._old = set(known)
-
-    def ask(self, key: Hashable) -> Answer:
-        """The matches of one key. With `keyed_types`, those with an event of the key."""
-        return self.pool.ask(key)
-
-    def ask_shared(self) -> Answer:
-        """The matches without a keyed event, which belong to no key."""
-        return self.base.ask(self._shared)
+        self._old = set(all_keys)
 
     def ask_many(self, keys: Sequence[Hashable]) -> Answers:
-        """`ask` for each of the keys, in columns."""
+        """The answers of these keys. With `keyed_types`, they count the matches with an event of the key."""
         return self.pool.ask_many(keys)
 
-    def ask_shared_in_columns(self) -> Answers:
-        """`ask_shared` as the one answer of columns."""
-        return Answering(self.base).answers(kept_by([self._shared], float_values=self.base.float_values))
+    def ask_shared(self) -> Answers:
+        """One answer: the matches without a keyed event, which belong to no key."""
+        events = events_of_states([self._shared], float_values=self.base.float_values)
+        return Answering(self.base).answers(events)
 
     def to_bytes(self) -> bytes:
         """The state of all keys, for `restore`. Keys must be whole numbers."""
-        base, pool = self._shared.to_bytes(), self.pool.to_bytes()
+        base, pool = self._shared.to_bytes(), pool_to_bytes(self.pool)
         has_last = self._last is not None
         header = _HEADER.pack(_MAGIC, VERSION, has_last, self._seen, self._last or 0, len(base), len(pool))
         return header + base + pool
@@ -175,6 +170,6 @@ class KeyedSummary:
             },
         )
         shared = self.base.state_from_bytes(data[_HEADER.size : _HEADER.size + base])
-        self.pool.restore(data[_HEADER.size + base :])
+        restore_pool(self.pool, data[_HEADER.size + base :])
         self._shared, self._seen, self._last = shared, seen, last if has_last else None
         self._old = set(self.pool)

@@ -9,24 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.kernels.kernel_cache import borrowing_kernel, inline_kernel, interpreted
 from ostinato.kernels.stopping import check_stopped, stop_flag
+from ostinato.summaries.engine.answers import Answering, Answers, KeptEvents, kept_events
 from ostinato.summaries.engine.keeping_strategies import advance_blindly, advance_by_benefit
 from ostinato.summaries.engine.kernel_tables import (
     BY_BENEFIT,
     COUNT,
+    MARKS,
     NOW,
     SEEN,
     STARTED,
-    Columns,
     Incoming,
+    StateColumns,
     empty_columns,
 )
-from ostinato.summaries.engine.summary import Answer, Summary, SummaryEvents, check_order
+from ostinato.summaries.engine.summary import Summary, SummaryEvents, check_order
 from ostinato.summaries.engine.summary_state import SummaryState
 from ostinato.summaries.engine.summary_state_checks import StoredSummaries, check_summaries
 
@@ -116,7 +119,7 @@ def advance_many(rules, columns, scratch, choice, incoming, integers, numbers, s
 
 @dataclass(frozen=True, slots=True)
 class PooledSummaries:
-    """The content of a pool, for storage."""
+    """The content of a pool, to be stored."""
 
     keys: Sequence[Hashable]
     rows: NDArray[np.int64]
@@ -125,11 +128,19 @@ class PooledSummaries:
     """Summaries that are stored separately. Their rows have no meaning."""
 
 
+class _Groups(NamedTuple):
+    """Events grouped by key. Group g has the events `first[g]:first[g + 1]`; its key has the row `slots[g]`."""
+
+    slots: NDArray[np.int64]
+    first: NDArray[np.int64]
+
+
 class SummaryPool:
     """The summaries of all keys. Unlike a state, `advance` changes it."""
 
     def __init__(self, summary: Summary) -> None:
         self.summary = summary
+        self.answering = Answering(summary)
         fresh = summary.new_state().columns
         size, states = fresh.active.shape
         self._columns = empty_columns(size, states, len(fresh.probabilities))
@@ -149,7 +160,7 @@ class SummaryPool:
     def __iter__(self) -> Iterator[Hashable]:
         return iter(self._slots)
 
-    def _put(self, slot: int, columns: Columns) -> None:
+    def _put(self, slot: int, columns: StateColumns) -> None:
         interpreted(_store)(columns, self._integers, self._numbers, slot)
 
     def _slot(self, key: Hashable) -> int:
@@ -172,54 +183,36 @@ class SummaryPool:
         order = np.argsort(slots, kind="stable")
         ordered = slots[order]
         starts = np.flatnonzero(np.diff(ordered, prepend=-1))
-        first = np.append(starts, len(events)).astype(np.int64)
-        touched = ordered[starts]
+        groups = _Groups(ordered[starts], np.append(starts, len(events)).astype(np.int64))
         if numbers is None:
-            seen = self._marks(touched, SEEN)
-            numbers = np.arange(len(events)) + np.repeat(seen - starts, np.diff(first))
+            seen = self._marks(groups.slots, SEEN)
+            numbers = np.arange(len(events)) + np.repeat(seen - starts, np.diff(groups.first))
         else:
             numbers = numbers[order]
         by_key = events.taken(order)
-        self._check_order(by_key.time, first, touched)
+        self._check_order(by_key.time, groups)
         incoming = self.summary.incoming(by_key, numbers)
-        overflowed = np.zeros(len(touched), np.bool_)
-        alone = np.isin(touched, [self._slots[key] for key in self._wide]) if self._wide else overflowed
-        self._advance(incoming, touched[~alone], first, ~alone, overflowed)
-        if self._wide or overflowed.any():
-            self._advance_alone(by_key, numbers, touched, first, alone | overflowed)
+        is_wide = np.isin(groups.slots, [self._slots[key] for key in self._wide])
+        is_wide[~is_wide] = self._overflowed(incoming, groups, ~is_wide)
+        names = {slot: key for key, slot in self._slots.items()} if is_wide.any() else {}
+        for group in np.flatnonzero(is_wide).tolist():
+            key = names[int(groups.slots[group])]
+            rows = slice(int(groups.first[group]), int(groups.first[group + 1]))
+            self.put(key, self.summary.advance_numbered(by_key.taken(rows), numbers[rows], self.state(key)))
 
-    def _advance(
-        self,
-        incoming: Incoming,
-        slots: NDArray[np.int64],
-        first: NDArray[np.int64],
-        chosen: NDArray[np.bool_],
-        overflowed: NDArray[np.bool_],
-    ) -> None:
-        summary = self.summary
+    def _overflowed(self, incoming: Incoming, groups: _Groups, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Advances the chosen groups. Marks those whose counts overflow doubles; their rows don't change."""
+        first = groups.first
         if not chosen.all():  # rare: leaves out the events of wide summaries
-            keep = np.repeat(chosen, np.diff(first))
-            incoming = Incoming._make(column[keep] for column in incoming)
+            incoming = Incoming._make(column[np.repeat(chosen, np.diff(first))] for column in incoming)
             first = np.append(0, np.cumsum(np.diff(first)[chosen]))
-        group_overflowed = np.zeros(len(slots), np.bool_)
-        arrays = (self._integers, self._numbers, slots, first, group_overflowed)
-        advance_many(summary.rules, self._columns, summary.room(), summary.choice, incoming, *arrays, stop_flag())
+        slots = groups.slots[chosen]
+        overflowed = np.zeros(len(slots), np.bool_)
+        summary = self.summary
+        arrays = (self._integers, self._numbers, slots, first, overflowed)
+        advance_many(summary.rules, self._columns, summary.scratch(), summary.choice, incoming, *arrays, stop_flag())
         check_stopped()
-        overflowed[chosen] = group_overflowed
-
-    def _advance_alone(
-        self,
-        events: SummaryEvents,
-        numbers: NDArray[np.int64],
-        slots: NDArray[np.int64],
-        first: NDArray[np.int64],
-        chosen: NDArray[np.bool_],
-    ) -> None:
-        names = {slot: key for key, slot in self._slots.items()}
-        for group in np.flatnonzero(chosen).tolist():
-            key = names[int(slots[group])]
-            rows = slice(int(first[group]), int(first[group + 1]))
-            self.put(key, self.summary.advance_numbered(events.taken(rows), numbers[rows], self.state(key)))
+        return overflowed
 
     def _marks(self, slots: NDArray[np.int64], mark: int) -> NDArray[np.int64]:
         marks: NDArray[np.int64] = self._integers[slots, _INTEGERS * self.summary.query.size + mark]
@@ -227,7 +220,8 @@ class SummaryPool:
             marks[slots == self._slots[key]] = state.columns.marks[mark]
         return marks
 
-    def _check_order(self, time: NDArray[np.int64], first: NDArray[np.int64], slots: NDArray[np.int64]) -> None:
+    def _check_order(self, time: NDArray[np.int64], groups: _Groups) -> None:
+        slots, first = groups
         last = np.where(self._marks(slots, STARTED) == 1, self._marks(slots, NOW), time[first[:-1]])
         before = np.append(time[:1], time[:-1])
         before[first[:-1]] = last
@@ -252,6 +246,25 @@ class SummaryPool:
             self._wide[key] = state
         else:
             self._put(slot, state.columns)
+
+    # --- answers ---
+
+    def ask_many(self, keys: Sequence[Hashable]) -> Answers:
+        """One answer for each key, in the keys' order. A key without events has an empty one."""
+        return self.answering.answers(self._kept_events(keys))
+
+    def _kept_events(self, keys: Sequence[Hashable]) -> KeptEvents:
+        slots = np.fromiter((self._slots.get(key, 0) for key in keys), np.int64, len(keys))
+        rows = self._integers[slots]
+        for index, key in enumerate(keys) if self._wide else ():
+            if key in self._wide:
+                _put_integers(rows[index], self._wide[key])
+        size = self.summary.query.size
+        marks = rows[:, -MARKS:]
+        is_kept = np.arange(size) < marks[:, COUNT, None]
+        columns = (rows[:, at * size : (at + 1) * size][is_kept] for at in range(_INTEGERS))
+        time, code, payload, valid, number = columns
+        return kept_events(marks, number, time, code, payload, valid, float_values=self.summary.float_values)
 
     # --- storage ---
 
@@ -299,5 +312,11 @@ class SummaryPool:
             tick=numbers[:, -1:],
         )
 
-    def ask(self, key: Hashable) -> Answer:
-        return self.summary.ask(self.state(key))
+
+def _put_integers(row: NDArray[np.int64], state: SummaryState) -> None:
+    """Writes the integers of a wide summary to a row of the pool's array. Only its counters are wide."""
+    columns, size = state.columns, len(state.columns.time)
+    by_event = (columns.time, columns.type, columns.payload, columns.valid, columns.number)
+    for at, column in enumerate(by_event):
+        row[at * size : (at + 1) * size] = column
+    row[-MARKS:] = columns.marks

@@ -1,25 +1,24 @@
-"""The driver of a summary: `advance(events, state)` takes events, `ask(state)` answers, both without side effects.
+"""Events + the state of a summary -> the next state, with at most `size` kept events.
 
-Input: a `SummaryQuery`, then columns of events ordered by time. Output: states, and answers with the aggregate, the
-kept events and their contributions. Answers are exact; doubles only choose the kept events.
+`Summary` is a compiled query. Doubles choose the kept events. Answers (`answers.py`) count matches exactly.
 """
 
 from __future__ import annotations
 
+import enum
 import hashlib
-import math
+import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.errors import MatchError, QueryError, did_you_mean
+from ostinato.errors import MatchError, did_you_mean
 from ostinato.kernels.stopping import check_stopped, stop_flag
-from ostinato.summaries.engine.bridges import KeptEvents, contributions
-from ostinato.summaries.engine.counter_moves import benefit_program, count_program, sum_program
+from ostinato.summaries.engine.counter_moves import benefit_program
 from ostinato.summaries.engine.keeping_strategies import advance_blindly, advance_by_benefit
 from ostinato.summaries.engine.kernel_tables import (
     BY_BENEFIT,
@@ -35,8 +34,9 @@ from ostinato.summaries.engine.kernel_tables import (
     rules_of,
 )
 from ostinato.summaries.engine.summary_state import SummaryState, state_from_bytes
+from ostinato.summaries.language.query_automaton import query_automaton
 from ostinato.summaries.language.summary_query import LARGEST_TIME_US, SummaryAggregate, SummaryQuery, UnknownTypes
-from ostinato.summaries.language.type_automaton import Automaton, compile_expression
+from ostinato.summaries.language.type_automaton import TypeAutomaton
 
 _CHUNK = 4096
 """Events between two copies of the state. After an overflow, wide numbers start from the last copy."""
@@ -63,63 +63,27 @@ class SummaryEvents:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class CountedEvent:
-    number: int
-    """Index of the event in the stream, from 0. Events of other types count."""
-    time_us: int
-    type: str
-    value: int | float | None
-    contribution: int
-    """Number of matches that contain it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The answer as of the last event. `value` is exact for COUNT and for SUM of integers, else rounded once."""
-
-    value: int | float | None
-    count: int
-    kept: tuple[CountedEvent, ...]
-    seen: int
-    """Events of the stream so far."""
-
-
 class Summary:
     """One compiled query. It holds no events: states do."""
 
-    def __init__(self, query: SummaryQuery, *, float_values: bool = False, automaton: Automaton | None = None) -> None:
+    def __init__(
+        self, query: SummaryQuery, *, float_values: bool = False, automaton: TypeAutomaton | None = None
+    ) -> None:
         """`automaton` replaces that of the query's expression, over the same types."""
         self.query = query
-        self.automaton = automaton or compile_expression(query.expression, query.declared())
-        self._check_types()
+        self.automaton = automaton or query_automaton(query)
         self.float_values = float_values
         self.program = benefit_program(self.automaton, query.aggregate, query.selection)
-        self._count = count_program(self.automaton, query.selection)
         self.rules = rules_of(self.program)
         self.choice = choice_of(query, self.program)
         self._scratch: dict[bool, Scratch] = {}
         self._known = {name: code for code, name in enumerate(self.automaton.types)}
         self._spelt = frozenset(re.findall(r"\w{2,}", query.expression)) - frozenset(self._known)
         """Words of the expression that were read as single letters, because no such type was declared."""
-        # The repr of a set depends on the process.
-        keyed = None if query.keyed_types is None else sorted(query.keyed_types)
-        identity = (replace(query, keyed_types=None), keyed, float_values, self.automaton)
-        self._fingerprint = hashlib.sha256(repr(identity).encode()).digest()[:16]
-
-    def _check_types(self) -> None:
-        query, types = self.query, self.automaton.types
-        if query.probabilities is not None:
-            given = {name for name, _ in query.probabilities}
-            for name in types:
-                if name not in given:
-                    near = did_you_mean(name, given)
-                    hint = near or "a type that never comes has the probability 0"
-                    raise QueryError("SUMMARY_PROBABILITIES", f"'{name}' has no probability", hint=hint)
-        for name in sorted(query.keyed_types or ()):
-            if name not in types:
-                near = did_you_mean(name, types)
-                raise QueryError("SUMMARY_UNKNOWN_TYPE", f"keyed type '{name}' is not in the expression", hint=near)
+        identity = [asdict(query), float_values, asdict(self.automaton)]
+        text = json.dumps(identity, default=_plain, sort_keys=True)
+        self.fingerprint = hashlib.sha256(text.encode()).digest()[:16]
+        """States of summaries with another fingerprint are refused."""
 
     # --- events -------------------------------------------------------------------------------------------------------
 
@@ -172,15 +136,15 @@ class Summary:
         """An empty summary."""
         types = self.automaton.types
         columns = empty_columns(self.query.size, self.program.states, len(types))
-        given = dict(self.query.probabilities or ())
-        columns.probabilities[:] = [given.get(name, 1.0 / len(types)) for name in types]
+        probabilities = dict(self.query.probabilities or ())
+        columns.probabilities[:] = [probabilities.get(name, 1.0 / len(types)) for name in types]
         columns.tick[0] = self.query.tick_us or 0.0
-        return SummaryState(columns, self._fingerprint)
+        return SummaryState(columns, self.fingerprint)
 
     def state_from_bytes(self, data: bytes) -> SummaryState:
         return state_from_bytes(data, self.new_state(), adds_floats=self.adds_floats)
 
-    def room(self, wide: bool = False) -> Scratch:
+    def scratch(self, wide: bool = False) -> Scratch:
         """Scratch memory for one thread."""
         if wide not in self._scratch:
             program, query = self.program, self.query
@@ -203,7 +167,7 @@ class Summary:
             stop = min(start + _CHUNK, len(events))
             before = state if state.is_wide else state.copied()
             if self.choice.rule == BY_BENEFIT:
-                scratch = self.room(state.is_wide)
+                scratch = self.scratch(state.is_wide)
                 arrays = (self.rules, state.columns, scratch, self.choice, incoming)
                 done = advance_by_benefit(*arrays, start, stop, stop_flag())
             else:
@@ -216,44 +180,6 @@ class Summary:
             else:
                 state = before.widened()
         return state
-
-    # --- answers ------------------------------------------------------------------------------------------------------
-
-    def ask(self, state: SummaryState) -> Answer:
-        """The aggregate over all matches among the kept events, also those older than the window."""
-        columns, kept_rows = state.columns, len(state)
-        values = self._values(state)
-        exact, unit = _as_integers(values)
-        kept = KeptEvents(columns.time[:kept_rows].tolist(), columns.type[:kept_rows].tolist(), exact)
-        counted = contributions(self._count, kept, self.query.window_us)
-        count = int(counted.total)
-        value: int | float | None = count
-        if self.query.aggregate is not SummaryAggregate.COUNT:
-            total = contributions(sum_program(self._count), kept, self.query.window_us).total
-            value = self._rounded(Fraction(total, unit), count)
-        events = tuple(
-            CountedEvent(int(number), int(time), self.automaton.types[type], value_of, int(share))
-            for number, time, type, value_of, share in zip(
-                columns.number[:kept_rows], kept.times, kept.types, values, counted.of_event, strict=True
-            )
-        )
-        return Answer(value, count, events, int(columns.marks[SEEN]))
-
-    def _values(self, state: SummaryState) -> list[int | float | None]:
-        payload, valid = state.columns.payload[: len(state)], state.columns.valid[: len(state)]
-        values = (payload.view(np.float64) if self.float_values else payload).tolist()
-        return [value if is_valid else None for value, is_valid in zip(values, valid, strict=True)]
-
-    def _rounded(self, total: Fraction, count: int) -> int | float | None:
-        if not count:
-            return None
-        if self.query.aggregate is SummaryAggregate.SUM and not self.float_values:
-            return int(total)
-        exact = total if self.query.aggregate is SummaryAggregate.SUM else total / count
-        try:
-            return float(exact)
-        except OverflowError:
-            return math.copysign(math.inf, exact)
 
 
 def check_order(time: NDArray[np.int64], last: int | None) -> None:
@@ -269,8 +195,6 @@ def check_order(time: NDArray[np.int64], last: int | None) -> None:
         raise MatchError("SUMMARY_TIME_ORDER", "a time that is out of range")
 
 
-def _as_integers(values: Sequence[int | float | None]) -> tuple[list[int], int]:
-    """The values multiplied by a power of two that makes them integers (NULL: 0), and that power."""
-    ratios = [(0, 1) if value is None else value.as_integer_ratio() for value in values]
-    unit = max((denominator for _, denominator in ratios), default=1)
-    return [numerator * (unit // denominator) for numerator, denominator in ratios], unit
+def _plain(value: Any) -> Any:
+    """A value of a query as JSON: enums by their values, sets in order."""
+    return value.value if isinstance(value, enum.Enum) else sorted(value)

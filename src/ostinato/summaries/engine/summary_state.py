@@ -15,10 +15,9 @@ import numpy as np
 from ostinato.errors import MatchError
 from ostinato.kernels.numbers.wide_numbers import widened
 from ostinato.streams.stored_state import check, check_ranges, damaged
-from ostinato.summaries.engine.kernel_tables import COUNT, Columns, empty_columns
-from ostinato.summaries.engine.summary_state_checks import STATE, check_summaries, rows_of_one
+from ostinato.summaries.engine.kernel_tables import COUNT, StateColumns, empty_columns
+from ostinato.summaries.engine.summary_state_checks import STATE, VERSION, check_summaries, rows_of_one
 
-VERSION = 1
 _MAGIC = b"OSUM"
 _HEADER = struct.Struct("<4sHBB16sqqq")  # magic, version, wide, unused, query, kept events, states, types
 _BY_EVENT = 10
@@ -29,7 +28,7 @@ _BY_EVENT = 10
 class SummaryState:
     """Immutable by convention: engines copy the columns before they change them."""
 
-    columns: Columns
+    columns: StateColumns
     query: bytes
     """Fingerprint of the query and its settings. States of other queries are refused."""
 
@@ -41,7 +40,7 @@ class SummaryState:
         return int(self.columns.marks[COUNT])
 
     def copied(self) -> SummaryState:
-        return SummaryState(Columns._make(column.copy() for column in self.columns), self.query)
+        return SummaryState(StateColumns._make(column.copy() for column in self.columns), self.query)
 
     def widened(self) -> SummaryState:
         """The same numbers, with extended exponents."""

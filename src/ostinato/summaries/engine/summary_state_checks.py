@@ -21,12 +21,14 @@ from ostinato.summaries.engine.kernel_tables import (
     SEEN,
     STALE,
     STARTED,
-    Columns,
+    StateColumns,
 )
 from ostinato.summaries.language.summary_query import LARGEST_TIME_US
 
 Ints = NDArray[np.int64]
 STATE = "a summary in this state"
+VERSION = 1
+"""Version of the bytes of one summary."""
 _LARGEST_FLOAT = float(np.finfo(np.float64).max)
 _MARKS = {
     FIRST: (0, LARGEST),
@@ -42,7 +44,7 @@ _MARKS = {
 
 
 class StoredSummaries(NamedTuple):
-    """Restored summaries, one for each row. Columns of events are [summary, event]."""
+    """Restored summaries, one for each row. StateColumns of events are [summary, event]."""
 
     marks: Ints
     time: Ints
@@ -59,7 +61,7 @@ class StoredSummaries(NamedTuple):
     tick: NDArray[np.float64]
 
 
-def rows_of_one(columns: Columns, *, adds_floats: bool) -> StoredSummaries:
+def rows_of_one(columns: StateColumns, *, adds_floats: bool) -> StoredSummaries:
     """A single summary."""
     return StoredSummaries(
         marks=columns.marks[None],
@@ -82,24 +84,24 @@ def check_summaries(rows: StoredSummaries) -> None:
     check_ranges(STATE, {"the number of kept events": (marks[:, COUNT], 0, np.minimum(size, marks[:, SEEN]))})
     check_ranges(STATE, {f"mark {mark}": (marks[:, mark], *limits) for mark, limits in _MARKS.items()})
     check_ranges(STATE, {"the first active event": (marks[:, FIRST], 0, marks[:, COUNT])})
-    held = np.arange(size) < marks[:, COUNT, None]
-    now = np.broadcast_to(marks[:, NOW, None], held.shape)[held]
+    is_kept = np.arange(size) < marks[:, COUNT, None]
+    now = np.broadcast_to(marks[:, NOW, None], is_kept.shape)[is_kept]
     check_ranges(
         STATE,
         {
-            "a time": (rows.time[held], -LARGEST_TIME_US, now),
-            "a type": (rows.type[held], 0, types - 1),
-            "a value": (rows.value[held], -_LARGEST_FLOAT, _LARGEST_FLOAT),
-            "a flag": (rows.valid[held], 0, 1),
-            "a number": (rows.number[held], 0, LARGEST),
-            "what was learnt": (rows.learnt, 0.0, float(LARGEST)),
+            "a time": (rows.time[is_kept], -LARGEST_TIME_US, now),
+            "a type": (rows.type[is_kept], 0, types - 1),
+            "a value": (rows.value[is_kept], -_LARGEST_FLOAT, _LARGEST_FLOAT),
+            "a flag": (rows.valid[is_kept], 0, 1),
+            "a number": (rows.number[is_kept], 0, LARGEST),
+            "a learnt count": (rows.learnt, 0.0, float(LARGEST)),
             "a probability": (rows.probabilities, 0.0, 1.0),
             "the time between events": (rows.tick, 0.0, float(LARGEST)),
         },
     )
     for column in (rows.time, rows.number):
-        check((column[:, 1:] >= column[:, :-1])[held[:, 1:]].all(), STATE, "events are out of order")
-    for counter in (*(column[held] for column in rows.counts), rows.totals):
+        check((column[:, 1:] >= column[:, :-1])[is_kept[:, 1:]].all(), STATE, "events are out of order")
+    for counter in (*(column[is_kept] for column in rows.counts), rows.totals):
         _check_counter(counter)
 
 

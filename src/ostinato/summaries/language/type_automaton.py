@@ -19,7 +19,7 @@ MAX_STATES = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Automaton:
+class TypeAutomaton:
     """States are numbered in order of discovery, `START` first. Types have the order of the text."""
 
     types: tuple[str, ...]
@@ -43,12 +43,12 @@ class Automaton:
         return "\n".join(lines)
 
 
-def compile_expression(text: str, declared: frozenset[str] = frozenset()) -> Automaton:
+def compile_expression(text: str, declared: frozenset[str] = frozenset()) -> TypeAutomaton:
     """Text -> automaton. `declared` are names of types that may have several letters."""
     return _numbered(_merged(_deterministic(_positions(parse(text, declared)))))
 
 
-def with_one_of(automaton: Automaton, types: frozenset[str]) -> Automaton:
+def with_one_of(automaton: TypeAutomaton, types: frozenset[str]) -> TypeAutomaton:
     """The automaton of the accepted words with at least one letter of `types`.
 
     >>> print(with_one_of(compile_expression("a+b?"), frozenset("b")).dump())
@@ -70,10 +70,10 @@ def with_one_of(automaton: Automaton, types: frozenset[str]) -> Automaton:
             row.append(NO_STATE if to == NO_STATE else number[pair])
         rows.append(tuple(row))
     final = tuple(automaton.final[state] and seen for state, seen in pairs)
-    return _numbered(_merged(_trimmed(Automaton(automaton.types, tuple(rows), final))))
+    return _numbered(_merged(_trimmed(TypeAutomaton(automaton.types, tuple(rows), final))))
 
 
-def _trimmed(automaton: Automaton) -> Automaton:
+def _trimmed(automaton: TypeAutomaton) -> TypeAutomaton:
     """The automaton without transitions into states that reach no final state."""
     alive = {state for state, is_final in enumerate(automaton.final) if is_final}
     while True:
@@ -82,7 +82,7 @@ def _trimmed(automaton: Automaton) -> Automaton:
             break
         alive |= more
     rows = tuple(tuple(to if to in alive else NO_STATE for to in row) for row in automaton.next_state)
-    return Automaton(automaton.types, rows, automaton.final)
+    return TypeAutomaton(automaton.types, rows, automaton.final)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class _Fragment:
 
 
 @dataclass(slots=True)
-class _Positions:
+class _TypePositions:
     """Glushkov's construction: `follow[p]` may come after position p. Position 0 is before all others."""
 
     types: list[str] = field(default_factory=lambda: [""])
@@ -135,15 +135,15 @@ class _Positions:
             self.follow[position] |= right.first
 
 
-def _positions(tree: Tree) -> _Positions:
-    positions = _Positions()
+def _positions(tree: Tree) -> _TypePositions:
+    positions = _TypePositions()
     result = positions.fragment(tree)
     positions.follow[0] |= result.first
     positions.last = result.last
     return positions
 
 
-def _deterministic(positions: _Positions) -> Automaton:
+def _deterministic(positions: _TypePositions) -> TypeAutomaton:
     """Subset construction. Every position leads to a last one, so no state is dead. {0} is never entered again."""
     types = tuple(dict.fromkeys(positions.types[1:]))
     start = frozenset({0})
@@ -165,10 +165,10 @@ def _deterministic(positions: _Positions) -> Automaton:
                 sets.append(target)
             row.append(number[target] if target else NO_STATE)
         rows.append(tuple(row))
-    return Automaton(types, tuple(rows), tuple(bool(positions.last & current) for current in sets))
+    return TypeAutomaton(types, tuple(rows), tuple(bool(positions.last & current) for current in sets))
 
 
-def _merged(automaton: Automaton) -> Automaton:
+def _merged(automaton: TypeAutomaton) -> TypeAutomaton:
     """Merges states that accept the same words (Moore). The start isn't merged."""
     states = range(len(automaton.final))
     kind = [0 if state == START else 1 + automaton.final[state] for state in states]
@@ -188,10 +188,10 @@ def _merged(automaton: Automaton) -> Automaton:
     for number in number_of:
         row = automaton.next_state[chosen[number]]
         rows.append(tuple(NO_STATE if to == NO_STATE else number_of[kind[to]] for to in row))
-    return Automaton(automaton.types, tuple(rows), tuple(automaton.final[chosen[number]] for number in number_of))
+    return TypeAutomaton(automaton.types, tuple(rows), tuple(automaton.final[chosen[number]] for number in number_of))
 
 
-def _numbered(automaton: Automaton) -> Automaton:
+def _numbered(automaton: TypeAutomaton) -> TypeAutomaton:
     """Renumbers the states in breadth-first order."""
     order = [START]
     for state in order:  # grows while it is read
@@ -200,4 +200,4 @@ def _numbered(automaton: Automaton) -> Automaton:
     rows = tuple(
         tuple(NO_STATE if to == NO_STATE else number_of[to] for to in automaton.next_state[state]) for state in order
     )
-    return Automaton(automaton.types, rows, tuple(automaton.final[state] and state != START for state in order))
+    return TypeAutomaton(automaton.types, rows, tuple(automaton.final[state] and state != START for state in order))

@@ -53,7 +53,7 @@ def parse(text: str, declared: frozenset[str] = frozenset()) -> Tree:
     written = [token for token in tokens if token.is_type]
     if len(written) > MAX_TYPES:
         raise _error(text, written[MAX_TYPES], f"an expression has at most {MAX_TYPES:,} types")
-    parser = _Parser(text, tokens)
+    parser = _TypeParser(text, tokens)
     tree = parser.choice()
     if (left := parser.peek()) is not None:
         raise _error(
@@ -115,7 +115,7 @@ def _error(text: str, token: _Token | None, why: str) -> QueryError:
 
 
 @dataclass(slots=True)
-class _Parser:
+class _TypeParser:
     text: str
     tokens: list[_Token]
     position: int = 0

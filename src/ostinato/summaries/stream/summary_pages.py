@@ -1,9 +1,9 @@
-"""Keys of a bucket with their summaries <-> pages of bytes, so that a step reads and writes only what it touches.
+"""Keys of a bucket with their summaries <-> pages of bytes. A step reads and writes only the pages of its keys.
 
-An entry of the state store for each key is dear: each costs two calls to the JVM, a third of a millisecond. One for the
-whole bucket is read and written for a single event. So a bucket's keys lie in pages of about `PAGE_BYTES`, by a hash of
-the key. The bucket grows a page at a time (linear hashing): page n takes its keys from one earlier page, and no other
-page is looked at. How many pages there are follows from the number of keys alone.
+With one entry of the state store for each key, every key would cost two calls to the JVM: a third of a millisecond.
+With one entry for the bucket, a single event would read and write all of it. So a bucket's keys are stored in pages of
+about `PAGE_BYTES`, by a hash of the key. The bucket grows by one page at a time (linear hashing): a new page takes its
+keys from one earlier page. The number of pages depends on the number of keys only.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from ostinato.streams.stored_state import Section, check, check_columns_are, rea
 
 Ints = NDArray[np.int64]
 PageReader = Callable[[int], bytes | None]
-"""The number of a page -> its bytes, or None where it was never written."""
+"""The number of a page -> its bytes, or None if it was never written."""
 
 PAGE_BYTES = 1 << 17
-"""Of summaries before compression, which leaves a fifth: large enough that calls don't count, small enough to touch."""
+"""Size of the summaries of a page before compression, which leaves a fifth. Larger pages make small steps slow, and
+smaller ones need more calls to the JVM."""
 _HASH, _WIDE, _SUMMARY = "hash", "wide", "summary"
 _PAGE = "a page of summaries in the state of this stream"
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
@@ -31,14 +32,14 @@ _COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
 
 @dataclass(frozen=True, slots=True)
 class KeyTable:
-    """Keys with their hashes and summaries: those of a page, or of several. A row of `summaries` is that of a pool."""
+    """The keys of one or more pages, with their hashes and summaries."""
 
     keys: tuple[pa.Array, ...]
     hashes: Ints
     summaries: Ints
-    """Integers and the bits of doubles, [key, place]."""
+    """A row for each key, as in `PooledSummaries.rows`."""
     wide: tuple[bytes | None, ...]
-    """Summaries whose counts outgrew doubles."""
+    """Summaries whose counts overflow doubles. Their rows have no meaning."""
 
     def __len__(self) -> int:
         return len(self.hashes)
@@ -50,9 +51,9 @@ class KeyTable:
 
 
 def joined_tables(tables: Sequence[KeyTable]) -> KeyTable:
-    """All keys of one or more tables, which have none in common."""
+    """All keys of one or more tables that have no key in common."""
     return KeyTable(
-        tuple(pa.concat_arrays(parts) for parts in zip(*(table.keys for table in tables), strict=True)),
+        tuple(pa.concat_arrays(columns) for columns in zip(*(table.keys for table in tables), strict=True)),
         np.concatenate([table.hashes for table in tables]),
         np.concatenate([table.summaries for table in tables]),
         tuple(state for table in tables for state in table.wide),
@@ -60,28 +61,28 @@ def joined_tables(tables: Sequence[KeyTable]) -> KeyTable:
 
 
 def no_page(number: int) -> bytes | None:
-    """Reads from a bucket that has nothing yet."""
+    """The page reader of a new bucket."""
     return None
 
 
-# --- which page -------------------------------------------------------------------------------------------------------
+# --- page numbers -----------------------------------------------------------------------------------------------------
 
 
 def pages_for(keys: int, width: int) -> int:
-    """How many pages a bucket with so many keys has; `width` is that of a summary, in numbers of 8 bytes."""
+    """The number of pages of a bucket. `width`: the size of a summary, in numbers of 8 bytes."""
     per_page = max(1, PAGE_BYTES // (8 * width))
     return max(1, -(-keys // per_page))
 
 
 def page_of(hashes: Ints, pages: int) -> Ints:
-    """The page of each key where there are so many."""
+    """The page of each key in a bucket of `pages` pages."""
     low = 1 << (pages.bit_length() - 1)
     at = hashes & (2 * low - 1)
     return np.where(at < pages, at, at & (low - 1))
 
 
 def parents(before: int, after: int) -> set[int]:
-    """The pages out of `before` whose keys may move when there are `after`."""
+    """The pages whose keys may move when a bucket of `before` pages grows to `after` pages."""
     return {_parent(page, before) for page in range(before, after)}
 
 
@@ -92,7 +93,7 @@ def _parent(page: int, before: int) -> int:
 
 
 def possible_pages(key_hash: int) -> list[int]:
-    """Where a key may be, however many pages there are: in exactly one of these, if it is known."""
+    """The pages that may hold a key, for any number of pages. A known key is in exactly one of them."""
     return sorted({key_hash & ((1 << bits) - 1) for bits in range(32)})
 
 
@@ -117,7 +118,7 @@ def page_to_bytes(page: KeyTable) -> bytes:
 
 
 def page_from_bytes(data: bytes, width: int, key_types: Sequence[pa.DataType]) -> KeyTable:
-    """Reads `page_to_bytes`. `width` is that of a summary, in numbers of 8 bytes."""
+    """Reads `page_to_bytes`. `width`: the size of a summary, in numbers of 8 bytes."""
     batch = read_batch(unseal(data, Section.SUMMARY_PAGE, _PAGE), _PAGE)
     kinds = {f"key{i}": kind for i, kind in enumerate(key_types)}
     check_columns_are(batch, kinds | {_HASH: pa.int64(), _WIDE: pa.binary(), _SUMMARY: pa.binary(8 * width)}, _PAGE)
@@ -134,68 +135,70 @@ def page_from_bytes(data: bytes, width: int, key_types: Sequence[pa.DataType]) -
 
 @dataclass(frozen=True, slots=True)
 class OpenedPages:
-    """The keys that a step works with: those that have events, and all that share a page with them or must move."""
+    """The pages that a step works with: those of its keys, and those whose keys move to new pages."""
 
     table: KeyTable
-    place: Ints
-    """For each key that was asked for, where it is in the table."""
+    """All keys of these pages."""
+    rows: Ints
+    """For each key of the step, its row in the table."""
     keys: int
-    """All keys of the bucket."""
+    """Number of keys of the bucket."""
     pages: int
+    """Number of pages of the bucket."""
     emptied: frozenset[int]
-    """Pages that were read: all keys of one may have moved."""
+    """Numbers of the pages that were read. All keys of such a page may have moved."""
 
     def written(self, summaries: Ints, wide: tuple[bytes | None, ...]) -> dict[int, bytes | None]:
-        """The pages with new summaries; None for one that has no key any more."""
+        """The pages with new summaries. None: the page has no keys any more."""
         table = KeyTable(self.table.keys, self.table.hashes, summaries, wide)
         page = page_of(table.hashes, self.pages)
         order = np.argsort(page, kind="stable")
         numbers, starts = np.unique(page[order], return_index=True)
-        parts = np.split(order, starts[1:])
-        found = {int(n): page_to_bytes(table.taken(rows)) for n, rows in zip(numbers, parts, strict=True)}
-        return dict.fromkeys(self.emptied) | found
+        rows_of_pages = np.split(order, starts[1:])
+        pages = {int(n): page_to_bytes(table.taken(rows)) for n, rows in zip(numbers, rows_of_pages, strict=True)}
+        return dict.fromkeys(self.emptied) | pages
 
 
-def open_pages(asked: KeyTable, keys: int, pages: int, read: PageReader) -> OpenedPages:
-    """The summaries of the keys in `asked`, which has fresh ones for those that are new.
+def open_pages(step_keys: KeyTable, keys: int, pages: int, read: PageReader) -> OpenedPages:
+    """The pages of a step's keys. `step_keys` has an empty summary for each key; stored summaries replace them.
 
-    `keys` and `pages` are what the bucket has so far.
+    `keys` and `pages`: the bucket's numbers before the step.
     """
-    width = asked.summaries.shape[1]
+    width, count = step_keys.summaries.shape[1], len(step_keys)
     if not keys:
-        return OpenedPages(asked, np.arange(len(asked)), len(asked), pages_for(len(asked), width), frozenset())
-    wanted = set(np.unique(page_of(asked.hashes, pages)).tolist())
-    known = _read(wanted, pages, asked, read)
-    table, place = merged_tables(list(known.values()), asked)
-    keys += len(table) - sum(map(len, known.values()))
-    after = pages_for(keys, width)
-    moving = _read(parents(pages, after) - wanted, pages, asked, read)
-    whole = joined_tables([table, *moving.values()])
-    return OpenedPages(whole, place, keys, after, frozenset(known) | frozenset(moving))
+        return OpenedPages(step_keys, np.arange(count), count, pages_for(count, width), frozenset())
+    numbers = set(np.unique(page_of(step_keys.hashes, pages)).tolist())
+    stored = _read(numbers, pages, step_keys, read)
+    table, rows = merged_tables(list(stored.values()), step_keys)
+    keys += len(table) - sum(map(len, stored.values()))
+    pages_after = pages_for(keys, width)
+    moving = _read(parents(pages, pages_after) - numbers, pages, step_keys, read)
+    table = joined_tables([table, *moving.values()])
+    return OpenedPages(table, rows, keys, pages_after, frozenset(stored) | frozenset(moving))
 
 
-def _read(numbers: set[int], pages: int, asked: KeyTable, read: PageReader) -> dict[int, KeyTable]:
-    """Those that there are: a page without keys isn't written."""
-    width, key_types = asked.summaries.shape[1], [key.type for key in asked.keys]
-    found = ((number, read(number)) for number in sorted(numbers))
-    tables = {number: page_from_bytes(data, width, key_types) for number, data in found if data is not None}
+def _read(numbers: set[int], pages: int, step_keys: KeyTable, read: PageReader) -> dict[int, KeyTable]:
+    """The stored pages among these numbers. Pages without keys aren't stored."""
+    width, key_types = step_keys.summaries.shape[1], [key.type for key in step_keys.keys]
+    stored = ((number, read(number)) for number in sorted(numbers))
+    tables = {number: page_from_bytes(data, width, key_types) for number, data in stored if data is not None}
     for number, table in tables.items():
         check((page_of(table.hashes, pages) == number).all(), _PAGE, "a key is in the wrong page")
     return tables
 
 
-def merged_tables(known: Sequence[KeyTable], asked: KeyTable) -> tuple[KeyTable, Ints]:
-    """Known keys, then those asked for that are new; and for each that is asked for its place among them."""
-    if not known:
-        return asked, np.arange(len(asked))
-    table = joined_tables(known)
+def merged_tables(stored: Sequence[KeyTable], step_keys: KeyTable) -> tuple[KeyTable, Ints]:
+    """The stored keys followed by the new ones, and for each of `step_keys` its row among them."""
+    if not stored:
+        return step_keys, np.arange(len(step_keys))
+    table = joined_tables(stored)
     numbers = group_numbers(
-        len(table) + len(asked),
-        [pa.concat_arrays([old, new]) for old, new in zip(table.keys, asked.keys, strict=True)],
+        len(table) + len(step_keys),
+        [pa.concat_arrays([old, new]) for old, new in zip(table.keys, step_keys.keys, strict=True)],
     )
-    at = np.full(int(numbers.max()) + 1, -1)
-    at[numbers[: len(table)]] = np.arange(len(table))
-    place = at[numbers[len(table) :]]
-    new = np.flatnonzero(place < 0)
-    place[new] = len(table) + np.arange(len(new))
-    return joined_tables([table, asked.taken(new)]), place
+    row_of_number = np.full(int(numbers.max()) + 1, -1)
+    row_of_number[numbers[: len(table)]] = np.arange(len(table))
+    rows = row_of_number[numbers[len(table) :]]
+    new = np.flatnonzero(rows < 0)
+    rows[new] = len(table) + np.arange(len(new))
+    return joined_tables([table, step_keys.taken(new)]), rows

@@ -1,7 +1,7 @@
 """Answers of summaries as columns of numbers -> Arrow columns with the user's types, or `SummaryAnswer` objects.
 
     layout = AnswerLayout(source, query, form)            # source: SummaryInput; can be pickled
-    answers = pool.ask_many(keys)                         # AnsweringPool, KeyedSummary
+    answers = pool.ask_many(keys)                         # SummaryPool, KeyedSummary
     layout.columns(pool.answering, answers, asked_at)     # asked_at, value, count, seen, kept: Arrow arrays by name
     layout.objects(pool.answering, answers, key_values)   # the same as SummaryAnswer objects
     layout.schema                                         # of an output row: key columns first
@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,10 +27,12 @@ from ostinato.event_queries.task.group_results import window_edges as times_of
 from ostinato.expressions import types as t
 from ostinato.kernels.numbers import number_columns as tn
 from ostinato.kernels.numbers.number_columns import NumberForm
-from ostinato.summaries.engine.answers import Answering, Answers, Integers, KeptColumns
 from ostinato.summaries.language.summary_query import SummaryAggregate, SummaryQuery
-from ostinato.summaries.summary_answer import AskedSummary, KeptEvent, SummaryAnswer, number_column
-from ostinato.summaries.task.summary_rows import SummaryInput
+from ostinato.summaries.summary_answer import AnsweredQuery, KeptEvent, SummaryAnswer, number_column
+from ostinato.summaries.task.summary_input import SummaryInput
+
+if TYPE_CHECKING:
+    from ostinato.summaries.engine.answers import Answering, Answers, Integers, KeptEvents
 
 ASKED_AT, VALUE, COUNT, SEEN, KEPT = "asked_at", "value", "count", "seen", "kept"
 _EXACTLY = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -91,17 +93,17 @@ class AnswerLayout:
         self, answering: Answering, answers: Answers, asked_at_us: NDArray[np.int64] | None = None
     ) -> dict[str, pa.Array]:
         """The columns of the schema without the keys. Raises NUMBER_TOO_LARGE and NEGATIVE_LOGARITHM."""
-        kept = answers.kept
-        asked_at = times_of(kept.now if asked_at_us is None else asked_at_us, self.source.time_type)
-        if asked_at_us is None and not kept.started.all():
-            asked_at = pa.array(asked_at.to_pylist(), asked_at.type, mask=~kept.started)
-        events = pa.StructArray.from_arrays(self._event_columns(answering, answers), fields=list(self.kept_type))
+        events = answers.events
+        asked_at = times_of(events.now if asked_at_us is None else asked_at_us, self.source.time_type)
+        if asked_at_us is None and not events.started.all():
+            asked_at = pa.array(asked_at.to_pylist(), asked_at.type, mask=~events.started)
+        structs = pa.StructArray.from_arrays(self._event_columns(answering, answers), fields=list(self.kept_type))
         return {
             ASKED_AT: asked_at,
             VALUE: self._value_column(answering, answers),
             COUNT: self._counts(answers.count),
-            SEEN: pa.array(kept.seen),
-            KEPT: pa.ListArray.from_arrays(pa.array(kept.first.astype(np.int32)), events).cast(
+            SEEN: pa.array(events.seen),
+            KEPT: pa.ListArray.from_arrays(pa.array(events.first.astype(np.int32)), structs).cast(
                 self.schema.field(KEPT).type
             ),
         }
@@ -123,57 +125,63 @@ class AnswerLayout:
         return pa.array(values, t.DOUBLE)
 
     def _event_columns(self, answering: Answering, answers: Answers) -> list[pa.Array]:
-        kept, kind = answers.kept, self.source.value_type
+        events, kind = answers.events, self.source.value_type
         names = pa.array(answering.summary.automaton.types, t.STRING)
-        columns = [pa.array(kept.number), times_of(kept.time, self.source.time_type), names.take(pa.array(kept.code))]
+        columns = [
+            pa.array(events.number),
+            times_of(events.time, self.source.time_type),
+            names.take(pa.array(events.code)),
+        ]
         if kind is not None:
-            columns.append(tn.value_column(kept.value, kept.valid, kind))
+            columns.append(tn.value_column(events.value, events.valid, kind))
         return [*columns, self._counts(answers.contribution)]
 
     # --- objects ---
 
     def objects(self, answering: Answering, answers: Answers, keys: Sequence[Mapping[str, Any]]) -> list[SummaryAnswer]:
         """The answers as objects. `keys` are the values of the key columns."""
-        kept, asked = answers.kept, self.asked()
-        times = times_of(kept.now, self.source.time_type).to_pylist()
+        events, asked = answers.events, self.asked()
+        times = times_of(events.now, self.source.time_type).to_pylist()
         values = answering.values(answers, self.source.scale)
-        counts, events = answers.count.tolist(), self._events(answering, answers)
+        counts, objects = answers.count.tolist(), self._events(answering, answers)
         return [
             SummaryAnswer(
                 value=self._scaled(values[at]) if self.query.aggregate is SummaryAggregate.SUM else values[at],
                 count=counts[at],
-                seen=int(kept.seen[at]),
-                kept=tuple(events[kept.first[at] : kept.first[at + 1]]),
-                asked_at=times[at] if kept.started[at] else None,
+                seen=int(events.seen[at]),
+                kept=tuple(objects[events.first[at] : events.first[at + 1]]),
+                asked_at=times[at] if events.started[at] else None,
                 key=keys[at],
                 asked=asked,
             )
             for at in range(len(answers))
         ]
 
-    def asked(self) -> AskedSummary:
+    def asked(self) -> AnsweredQuery:
         query, columns = self.query, self.source.columns
         of = "" if columns.value is None else f"({columns.value})"
         window = query.window_us if columns.counts_units else timedelta(microseconds=query.window_us)
-        return AskedSummary(query.expression, query.aggregate.value + of, window, query.size, self.kept_type, self.form)
+        return AnsweredQuery(
+            query.expression, query.aggregate.value + of, window, query.size, self.kept_type, self.form
+        )
 
     def _events(self, answering: Answering, answers: Answers) -> list[KeptEvent]:
-        kept = answers.kept
+        events = answers.events
         names = answering.summary.automaton.types
         columns = zip(
-            kept.number.tolist(),
-            times_of(kept.time, self.source.time_type).to_pylist(),
-            kept.code.tolist(),
-            self._values(kept),
+            events.number.tolist(),
+            times_of(events.time, self.source.time_type).to_pylist(),
+            events.code.tolist(),
+            self._values(events),
             answers.contribution.tolist(),
             strict=True,
         )
         return [KeptEvent(number, time, names[code], value, share) for number, time, code, value, share in columns]
 
-    def _values(self, kept: KeptColumns) -> list[Any]:
+    def _values(self, events: KeptEvents) -> list[Any]:
         if self.source.value_type is None:
-            return [None] * len(kept.time)
-        values: list[Any] = tn.value_column(kept.value, kept.valid, self.source.value_type).to_pylist()
+            return [None] * len(events.time)
+        values: list[Any] = tn.value_column(events.value, events.valid, self.source.value_type).to_pylist()
         return values
 
     def _scaled(self, value: Any) -> Any:

@@ -16,15 +16,15 @@ from ostinato.workloads.matcher.store import FIRST, LENGTH, LIMIT, NODE, PARENT,
 SAMPLES = 512
 """Number of samples of each feature, from which the edges of buckets are learnt."""
 SAMPLED = 8
-"""Once there are enough samples, one in so many values is taken. Values of one event are much alike."""
+"""Once there are enough samples, one in so many values is taken. Values of one event are similar."""
 
 
 class Samples(NamedTuple):
     """The last values of each feature, in a ring buffer for each."""
 
     values: NDArray[np.float64]
-    seen: NDArray[np.int64]
-    """[node] number of samples that were put there."""
+    counts: NDArray[np.int64]
+    """[node] number of samples that were ever put there."""
 
 
 @inline_kernel
@@ -105,12 +105,12 @@ def class_of(pm, node, features, nulls, buckets):  # type: ignore[no-untyped-def
 def sample(pm, node, serial, features, nulls, buckets, samples):  # type: ignore[no-untyped-def]
     first = buckets.feature_at[node]
     count = buckets.feature_at[node + 1] - first
-    seen = samples.seen[node]
-    if count > 0 and (seen < SAMPLES or serial % SAMPLED == 0):
+    sampled = samples.counts[node]
+    if count > 0 and (sampled < SAMPLES or serial % SAMPLED == 0):
         for i in range(count):
             if not nulls[pm] >> i & 1:
-                samples.values[first + i, seen % SAMPLES] = features[pm, i]
-        samples.seen[node] = seen + 1
+                samples.values[first + i, sampled % SAMPLES] = features[pm, i]
+        samples.counts[node] = sampled + 1
 
 
 @inline_kernel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 NEXT_ROW, CONDITION_AT, STEP, FRESH_AT, JOIN_AT, CURSOR, FRESH, SINCE_SWEEP, LEFT_BY_SWEEP, FAILURE = range(10)
-WORK_LEFT, MOST_LIVE = 10, 11
+WORK_LEFT, MAX_LIVE = 10, 11
 """The kernel stops after the row with which no work is left, or more partial matches live. It matches at least one
 row."""
 PROGRESS = 12

@@ -1,13 +1,13 @@
-"""Ledger and Orders: the arrays by which the matcher and the keeper talk, by class of partial match.
+"""Ledger and KeepMasks: the arrays that the matcher and the load shedder exchange, by class of partial match.
 
 A partial match belongs to a *class* from the moment it is made: its node, and the buckets of the values that later
 conditions read. Classes are numbered densely: node n has those from `class_at[n]` to before
 `class_at[n + 1]`. Its *age* is the elapsed part of its window, in `ages` equal steps: (position now - position of its
-first event) * ages // (length + 1), at most ages - 1; 0 where nothing bounds its length. A *slot* is a class at an age,
+first event) * ages // (length + 1), at most ages - 1; 0 if nothing bounds its length. A *slot* is a class at an age,
 `class * ages + age`. The matcher computes it when a partial match is made or visited, so nothing has to be updated.
 
-The keeper never looks at single partial matches. For each slot, its orders say the patterns that partial matches are
-kept for. The matcher applies the orders when it makes a partial match and whenever it visits one.
+The load shedder never looks at single partial matches. For each slot, its keep masks hold the patterns that partial
+matches are kept for. The matcher applies the masks when it makes a partial match and whenever it visits one.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ TAG_RANGE = 1 << 32
 
 
 class Ledger(NamedTuple):
-    """The matcher's counts since the start of the call (`live`: at present). The keeper takes differences."""
+    """The matcher's counts since the start of the call (`live`: at present). The shedder takes differences."""
 
     live: NDArray[np.int64]
     """[class] partial matches now."""
     created: NDArray[np.int64]
     """[slot] partial matches that were made, for at least one pattern, by their age when made."""
     refused: NDArray[np.int64]
-    """[slot] partial matches that weren't made, because the orders left them no pattern."""
+    """[slot] partial matches that weren't made, because the keep masks left them no pattern."""
     evicted: NDArray[np.int64]
     """[slot] partial matches that were dropped to free memory, by their age then."""
     visits: NDArray[np.int64]
@@ -42,7 +42,7 @@ class Ledger(NamedTuple):
     completed: NDArray[np.int64]
     """[class, pattern] matches, by the class of the completing partial match at the pattern's last node."""
     dropped: NDArray[np.int64]
-    """[class, pattern] partial matches that the orders dropped for the pattern, or that were made without it."""
+    """[class, pattern] partial matches that the keep masks dropped for the pattern, or that were made without it."""
     step_work: NDArray[np.int64]
     """[step] visits + checks. The latency of a pattern follows from the steps of its nodes."""
     births: NDArray[np.int64]
@@ -60,13 +60,13 @@ class Ledger(NamedTuple):
     """[class, pattern] matches that whole partial matches completed."""
 
 
-class Orders(NamedTuple):
-    """What the keeper wants kept. Bit p % 64 of word p // 64 stands for pattern p.
+class KeepMasks(NamedTuple):
+    """The patterns that partial matches are kept for. Bit p % 64 of word p // 64 stands for pattern p.
 
-    A partial match with tag t (a pseudo-random number below 2^32) is kept for `masks[0, slot]` where t <
-    `threshold[slot]`, for `masks[1, slot]` otherwise. Nothing dropped: all bits are set. The tag is a hash of the
-    first event (its sequence, time and place), so all that grew out of one first event share it: what is kept in part
-    at one node is kept for the same first events at the next.
+    A partial match with tag t (a pseudo-random number below 2^32) is kept for `masks[0, slot]` if t <
+    `threshold[slot]`, for `masks[1, slot]` otherwise. If nothing is dropped, all bits are set. The tag is a hash of the
+    number of the first event, so all partial matches with one first event share it. A fraction that is kept at one node
+    belongs to the same first events as at the next node.
     """
 
     masks: NDArray[np.uint64]
@@ -76,9 +76,10 @@ class Orders(NamedTuple):
 
 
 class Buckets(NamedTuple):
-    """How classes are told: value i of `feature_at[n]:feature_at[n + 1]` is that of feature i of node n; it falls into
-    bucket number `searchsorted(edges[edge_at[i]:edge_at[i + 1]], value, side="right")`, NULL into the one behind them.
-    The class is `class_at[n]` + the mixed-radix number of its buckets, the first feature counting most."""
+    """How classes are computed. The features of node n have the numbers from `feature_at[n]` to before
+    `feature_at[n + 1]`. A value of feature i falls into bucket
+    `searchsorted(edges[edge_at[i]:edge_at[i + 1]], value, side="right")`, NULL into one bucket more. The class is
+    `class_at[n]` + the mixed-radix number of its buckets; the first feature is the most significant."""
 
     class_at: NDArray[np.int64]
     chain_at: NDArray[np.int64]
@@ -117,11 +118,11 @@ def chain_begins(class_at: NDArray[np.int64], pairs: Sequence[tuple[int, int]]) 
     return np.cumsum([0, *(int(sizes[node] * sizes[child]) for node, child in pairs)]).astype(np.int64)
 
 
-def chain_places(class_at: NDArray[np.int64], pairs: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
+def chain_offsets(class_at: NDArray[np.int64], pairs: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
     """`Buckets.chain_at`."""
     nodes, begins = len(class_at) - 1, chain_begins(class_at, pairs)
-    places = np.zeros((nodes, nodes), np.int64)
+    chain_at = np.zeros((nodes, nodes), np.int64)
     for begin, (node, child) in zip(begins.tolist(), pairs, strict=False):
         width = class_at[child + 1] - class_at[child]
-        places[node, child] = begin - class_at[node] * width - class_at[child]
-    return places
+        chain_at[node, child] = begin - class_at[node] * width - class_at[child]
+    return chain_at

@@ -1,8 +1,8 @@
 """Rows -> partial matches and matches, breadth first: the loop of the matcher. Compiled once for every workload.
 
 For each row, each condition that it fulfils and each step with that condition, the kernel visits the partial matches of
-the row's sequence at the step's source, the newest first. It removes expired ones, and those that the orders drop, when
-it meets them. Then the new partial matches of the row may be joined, as segments, to earlier ones.
+the row's sequence at the step's source, the newest first. On the way it removes expired ones, and those that the keep
+masks drop. Then the new partial matches of the row may be joined, as segments, to earlier ones.
 
 The kernel returns a status when it needs room. The next call goes on at the same point, which is in `progress`.
 """
@@ -23,7 +23,7 @@ from ostinato.workloads.matcher.kernel_progress import (
     FROM_HEAD,
     JOIN_AT,
     LEFT_BY_SWEEP,
-    MOST_LIVE,
+    MAX_LIVE,
     NEW_ROW,
     NEXT_ROW,
     SINCE_SWEEP,
@@ -43,18 +43,18 @@ from ostinato.workloads.matcher.store import (
     SPARE,
     USED,
     next_free,
+    note_absences,
     note_row,
     remove,
-    see_absences,
 )
 from ostinato.workloads.matcher.upkeep import sweep
 from ostinato.workloads.matcher.visits import (
     TOO_OLD,
     age_at,
+    apply_masks,
     edges_hold,
     gap_allows,
     limit_from,
-    obey,
     position_of,
     shares_pattern,
 )
@@ -64,7 +64,7 @@ STEPS_PER_LOOK = 1024
 """Partial matches between two checks whether the call has to stop."""
 # Put in by `matcher_kernels.build_matcher`.
 step_holds: Any
-obey_guards: Any
+apply_guards: Any
 classify_new: Any
 complete: Any
 walk: Any
@@ -73,7 +73,7 @@ walk: Any
 # --- one step ---------------------------------------------------------------------------------------------------------
 
 
-def walk_step(row, step, segment, orders, plan, rows, store, lists, ledger, buckets, buffer, checks, samples, rules, progress, stopped):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def walk_step(row, step, segment, keep_masks, plan, rows, store, lists, ledger, buckets, buffer, checks, samples, rules, progress, stopped):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
     """Tries a step with every partial match that the row, or the segment that ends with it, may follow."""
     links, kin, positions = store.links, store.kin, rows.positions
     source, target = plan.steps.source[step], plan.steps.target[step]
@@ -85,9 +85,9 @@ def walk_step(row, step, segment, orders, plan, rows, store, lists, ledger, buck
     position = position_of(row, target, plan.extents.by_place, positions)
     gap_row = np.int64(row) if segment < 0 else np.int64(kin[segment, FIRST])
     gap_order = positions.order[gap_row]
-    restricted, counting = orders.restricted[source], rules.counting
-    asked = plan.steps.asked[step]
-    has_one_way = plan.gaps.leave_at[source + 1] - plan.gaps.leave_at[source] == 1
+    restricted, counting = keep_masks.restricted[source], rules.counting
+    check_count = plan.steps.check_count[step]
+    has_one_step = plan.gaps.leave_at[source + 1] - plan.gaps.leave_at[source] == 1
     ends = plan.ends.at[target + 1] - plan.ends.at[target]
     limit = limit_from(target, position, plan.extents) if starts else np.int64(0)
     if starts and limit < position:  # between two windows
@@ -117,7 +117,7 @@ def walk_step(row, step, segment, orders, plan, rows, store, lists, ledger, buck
             if wanted and (restricted or counting):
                 slot += age_at(source, links[pm, LIMIT], position, plan.extents, rules.ages)
                 if restricted:
-                    wanted = obey(pm, slot, of_class, orders, links, store.masks, ledger.dropped)
+                    wanted = apply_masks(pm, slot, of_class, keep_masks, links, store.masks, ledger.dropped)
             if not wanted:
                 ledger.live[of_class] -= 1
                 remove(pm, at + source, links, kin, lists.heads, store.free, store.counts)
@@ -130,10 +130,10 @@ def walk_step(row, step, segment, orders, plan, rows, store, lists, ledger, buck
         if status != FINISHED:
             break
         if counting:
-            work += 1 + asked
+            work += 1 + check_count
             if not starts:
                 ledger.visits[slot] += 1
-                ledger.checks[of_class] += asked
+                ledger.checks[of_class] += check_count
                 if is_whole(pm, source, store.masks, plan.nodes.patterns):
                     ledger.whole_visits[of_class] += 1
         verdict = 1
@@ -142,17 +142,17 @@ def walk_step(row, step, segment, orders, plan, rows, store, lists, ledger, buck
             allowed = gap_allows(step, last, gap_row, segment, plan.gaps, positions, lists)
             if allowed == TOO_OLD:
                 # If this is the only step from here, or no step allows a gap, later rows can't use them either.
-                if segment < 0 and (plan.gaps.only_adjacent[source] or has_one_way):
+                if segment < 0 and (plan.gaps.only_adjacent[source] or has_one_step):
                     while pm >= 0:
                         following = links[pm, NEXT]
                         ledger.live[links[pm, CLASS]] -= 1
                         remove(pm, at + source, links, kin, lists.heads, store.free, store.counts)
                         pm = following
                 break
-            if not (allowed and edges_hold(step, last, gap_row, plan.asked, rows.values)):
+            if not (allowed and edges_hold(step, last, gap_row, plan.check_table, rows.values)):
                 verdict = 0
         if verdict == 1:
-            verdict = step_holds(step, pm, segment, row, label, plan.nodes.label, plan.asked, store, checks)  # noqa: F821
+            verdict = step_holds(step, pm, segment, row, label, plan.nodes.label, plan.check_table, store, checks)  # noqa: F821
         if verdict == 1:
             new = next_free(store.free, store.counts)
             if starts:
@@ -162,7 +162,7 @@ def walk_step(row, step, segment, orders, plan, rows, store, lists, ledger, buck
             links[new, ORDER] = positions.order[row]
             mask_of_new(new, target, pm, segment, store.masks, plan.nodes.patterns)
             whole = counting and is_whole(new, target, store.masks, plan.nodes.patterns)
-            verdict = obey_guards(new, pm, segment, row, gap_row, step, label, plan, rows.values, store, checks)  # noqa: F821
+            verdict = apply_guards(new, pm, segment, row, gap_row, step, label, plan, rows.values, store, checks)  # noqa: F821
             if verdict == 1:
                 classify_new(new, target, row, plan, store, buckets, checks, samples, rules)  # noqa: F821
                 if whole:
@@ -171,7 +171,7 @@ def walk_step(row, step, segment, orders, plan, rows, store, lists, ledger, buck
                     count_birth(source, target, of_class, links[new, CLASS], buckets, ledger.births)
                 if ends > 0:
                     verdict = complete(new, pm, segment, row, label, plan, store, ledger, buffer, checks, counting, whole)  # fmt: skip  # noqa: E501, F821
-                is_kept = keep(new, target, row, position, at + target, orders, plan, store, lists, ledger, rules)
+                is_kept = keep(new, target, row, position, at + target, keep_masks, plan, store, lists, ledger, rules)
                 if is_kept and plan.steps.join_at[target] < plan.steps.join_at[target + 1]:
                     store.fresh[progress[FRESH]] = new
                     progress[FRESH] += 1
@@ -192,7 +192,7 @@ def walk_step(row, step, segment, orders, plan, rows, store, lists, ledger, buck
 # --- one row, all rows ------------------------------------------------------------------------------------------------
 
 
-def advance_rows(until, orders, plan, rows, store, lists, ledger, buckets, buffer, checks, samples, rules, progress, stopped):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def advance_rows(until, keep_masks, plan, rows, store, lists, ledger, buckets, buffer, checks, samples, rules, progress, stopped):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
     """Rows from `progress[NEXT_ROW]` up to `until`: all steps of each, and of the segments that it completes.
 
     Not split into smaller functions: numba would compile each of them with its own copy of the loop.
@@ -206,10 +206,10 @@ def advance_rows(until, orders, plan, rows, store, lists, ledger, buckets, buffe
             status = STOPPED
             break
         row_end = fulfilled.at[row + 1]
-        if len(orders.admitted) > 0 and not orders.admitted[row]:
+        if len(keep_masks.admitted) > 0 and not keep_masks.admitted[row]:
             row_end = fulfilled.at[row]
         if at == NEW_ROW:
-            see_absences(row, rows.positions, lists)
+            note_absences(row, rows.positions, lists)
             at, fresh, join = fulfilled.at[row], np.int64(0), np.int64(NOTHING)
             step = steps.at[fulfilled.condition[at]] if at < row_end else np.int64(0)
             progress[FRESH], progress[CURSOR] = 0, FROM_HEAD
@@ -220,7 +220,7 @@ def advance_rows(until, orders, plan, rows, store, lists, ledger, buckets, buffe
                     if at < row_end:
                         step = steps.at[fulfilled.condition[at]]
                     continue
-                taken, segment = step, np.int64(NOTHING)
+                tried, segment = step, np.int64(NOTHING)
             else:
                 if fresh == progress[FRESH]:
                     break
@@ -231,8 +231,8 @@ def advance_rows(until, orders, plan, rows, store, lists, ledger, buckets, buffe
                 if join == steps.join_at[node + 1]:
                     fresh, join = fresh + 1, np.int64(NOTHING)
                     continue
-                taken = steps.join[join]
-            status = walk(row, taken, segment, orders, plan, rows, store, lists, ledger, buckets, buffer, checks, samples, rules, progress, stopped)  # fmt: skip  # noqa: E501, F821
+                tried = steps.join[join]
+            status = walk(row, tried, segment, keep_masks, plan, rows, store, lists, ledger, buckets, buffer, checks, samples, rules, progress, stopped)  # fmt: skip  # noqa: E501, F821
             if status != FINISHED:
                 break
             if segment < 0:
@@ -245,10 +245,10 @@ def advance_rows(until, orders, plan, rows, store, lists, ledger, buckets, buffe
         at = np.int64(NEW_ROW)
         progress[SINCE_SWEEP] += 1
         if progress[SINCE_SWEEP] >= max(rules.sweep_rows, progress[LEFT_BY_SWEEP]):
-            sweep(row, orders, plan, rows.positions, store, lists, ledger, rules.ages)
+            sweep(row, keep_masks, plan, rows.positions, store, lists, ledger, rules.ages)
             progress[SINCE_SWEEP], progress[LEFT_BY_SWEEP] = 0, store.counts[USED] - store.counts[SPARE]
         row += 1
-        if progress[WORK_LEFT] <= 0 or store.counts[USED] - store.counts[SPARE] > progress[MOST_LIVE]:
+        if progress[WORK_LEFT] <= 0 or store.counts[USED] - store.counts[SPARE] > progress[MAX_LIVE]:
             break
     progress[NEXT_ROW], progress[CONDITION_AT], progress[STEP] = row, at, step
     progress[FRESH_AT], progress[JOIN_AT] = fresh, join

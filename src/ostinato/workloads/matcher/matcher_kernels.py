@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from ostinato.kernels.kernel_cache import borrowing_kernel, inline_kernel
 from ostinato.workloads.matcher import match_kernel
 from ostinato.workloads.matcher.births import class_by_features, class_of_plain
-from ostinato.workloads.matcher.outcomes import classify_made, complete_matches, obey_guards_of
-from ostinato.workloads.matcher.visits import checks_hold, nothing_asked, step_checks_hold
+from ostinato.workloads.matcher.outcomes import apply_guards_of, classify_made, complete_matches
+from ostinato.workloads.matcher.visits import checks_hold, no_checks, step_checks_hold
 
 
 class ConditionKernels(NamedTuple):
@@ -22,7 +22,7 @@ class ConditionKernels(NamedTuple):
     class_of_new: Callable[..., Any]
 
 
-NO_CONDITIONS = ConditionKernels(nothing_asked, nothing_asked, nothing_asked, class_of_plain)
+NO_CONDITIONS = ConditionKernels(no_checks, no_checks, no_checks, class_of_plain)
 RUN_CONDITIONS = ConditionKernels(step_checks_hold, checks_hold, checks_hold, class_by_features)
 
 
@@ -38,14 +38,14 @@ def build_matcher(
     """
     classify_new = compiled(with_globals(classify_made, class_of_new=conditions.class_of_new))
     complete = compiled(with_globals(complete_matches, **{**replaced, "end_holds": conditions.end_holds}))
-    obey_guards = compiled(with_globals(obey_guards_of, guard_holds=conditions.guard_holds))
+    apply_guards = compiled(with_globals(apply_guards_of, guard_holds=conditions.guard_holds))
     walk = compiled(
         with_globals(
             match_kernel.walk_step,
             **{
                 **replaced,
                 "step_holds": conditions.step_holds,
-                "obey_guards": obey_guards,
+                "apply_guards": apply_guards,
                 "classify_new": classify_new,
                 "complete": complete,
             },

@@ -12,7 +12,7 @@ from ostinato.errors import MatchError
 from ostinato.kernels.stopping import check_stopped, stop_flag
 from ostinato.workloads.matcher import kernel_progress as at
 from ostinato.workloads.matcher.births import SAMPLES, Samples
-from ostinato.workloads.matcher.ledger import Buckets, Orders
+from ostinato.workloads.matcher.ledger import Buckets, KeepMasks
 from ostinato.workloads.matcher.matcher_state import MatcherState, kept_state, restored_store
 from ostinato.workloads.matcher.matcher_state_checks import check_matches
 from ostinato.workloads.matcher.materialise import (
@@ -35,9 +35,9 @@ from ostinato.workloads.matcher.store import (
     LENGTH,
     LISTED,
     NODE,
-    PLACE,
     SERIAL,
     SPARE,
+    STATUS,
     TAG,
     USED,
     grown,
@@ -45,7 +45,7 @@ from ostinato.workloads.matcher.store import (
     new_store,
 )
 from ostinato.workloads.matcher.upkeep import classify, evict, note_rows, slots_now
-from ostinato.workloads.matcher.visits import KernelOrders
+from ostinato.workloads.matcher.visits import KernelKeepMasks
 
 if TYPE_CHECKING:
     from ostinato.workloads.matcher.shared_matcher import SharedMatcher
@@ -65,8 +65,8 @@ class Pause(NamedTuple):
 NO_PAUSE = Pause()
 
 
-def everything_kept(slots: int, patterns: int) -> Orders:
-    return Orders(np.full((2, slots, words_for(patterns)), ~np.uint64(0), np.uint64), np.zeros(slots, np.uint64))
+def everything_kept(slots: int, patterns: int) -> KeepMasks:
+    return KeepMasks(np.full((2, slots, words_for(patterns)), ~np.uint64(0), np.uint64), np.zeros(slots, np.uint64))
 
 
 class MatcherRun:
@@ -81,8 +81,8 @@ class MatcherRun:
         self.rows = rows_of(events, self.prepared)
         sequences = int(events.sequence.max()) + 1 if len(events.sequence) else 0
         absences = self.prepared.absences
-        seen = (len(events.time), absences) if self.prepared.segments_ask_for_absences else (0, 0)
-        self.lists = new_lists(sequences, plan.node_count, absences, seen)
+        by_row = (len(events.time), absences) if self.prepared.segments_check_absences else (0, 0)
+        self.lists = new_lists(sequences, plan.node_count, absences, by_row)
         note_rows(events.first_new, self.rows.positions, self.rows.fulfilled, plan.absence_of, self.lists)
         if state is None:
             self.store = new_store(FIRST_ROOM, matcher.shape)
@@ -90,41 +90,41 @@ class MatcherRun:
             check_matches(state, plan, matcher.shape, buckets, self.rows.positions, events.first_new)
             self.store = restored_store(state, plan, self.rows.positions, self.lists, matcher.shape)
         self.samples = _samples(state, buckets)
-        taken = int(state.counters[1]) if state else 0
-        self.rules = Rules(matcher.ages, matcher.counting, taken - events.first_new)
+        rows_before = int(state.counters[1]) if state else 0
+        self.rules = Rules(matcher.ages, matcher.counting, rows_before - events.first_new)
         self.checks = matcher.run_checks(plan, events)
         self.match_buffer = new_match_buffer(FIRST_MATCHES, FIRST_ROWS)
         self.progress = np.zeros(at.PROGRESS, np.int64)
         self.progress[at.NEXT_ROW], self.progress[at.CONDITION_AT] = events.first_new, at.NEW_ROW
         if state:
             self.progress[at.SINCE_SWEEP], self.progress[at.LEFT_BY_SWEEP] = state.counters[2:]
-        self._orders: Orders | None = None
-        self._kernel_orders: KernelOrders
+        self._keep_masks: KeepMasks | None = None
+        self._kernel_masks: KernelKeepMasks
         self.rebucket(buckets)
 
     def advance(
         self,
         until_row: int,
-        orders: Orders | None,
+        keep_masks: KeepMasks | None,
         admitted: NDArray[np.bool_] | None = None,
         pause: Pause = NO_PAUSE,
     ) -> int:
-        """Matches the rows up to `until_row`, or up to the pause, and gives the row that it reached. Orders are never
-        changed in place; None: everything is kept.
+        """Matches the rows up to `until_row`, or up to the pause, and returns the row that it reached. `keep_masks` is
+        never changed in place; None: everything is kept.
 
         `admitted`: [row of the call] whether it may become part of a match. Absences see all rows.
 
         Raises TOO_MANY_PARTIAL_MATCHES, TOO_MANY_MATCHES, and the errors of the conditions.
         """
-        taken, rows = int(self.progress[at.NEXT_ROW]), len(self.rows.positions.time)
-        if not taken <= until_row <= rows:  # the kernel reads rows without checking that they exist
-            raise ValueError(f"rows up to {until_row} can't be taken: {taken} of {rows} were taken before")
-        kernel_orders = self._for_kernel(orders)._replace(admitted=_NO_ROWS if admitted is None else admitted)
-        self.progress[at.WORK_LEFT], self.progress[at.MOST_LIVE] = pause.work, pause.live
+        next_row, rows = int(self.progress[at.NEXT_ROW]), len(self.rows.positions.time)
+        if not next_row <= until_row <= rows:  # the kernel reads rows without checking that they exist
+            raise ValueError(f"rows up to {until_row} can't be matched: {next_row} of {rows} were matched before")
+        kernel_masks = self._for_kernel(keep_masks)._replace(admitted=_NO_ROWS if admitted is None else admitted)
+        self.progress[at.WORK_LEFT], self.progress[at.MAX_LIVE] = pause.work, pause.live
         while True:
             status = self.matcher.kernel(
                 until_row,
-                kernel_orders,
+                kernel_masks,
                 self.plan,
                 self.rows,
                 self.store,
@@ -152,7 +152,7 @@ class MatcherRun:
     @property
     def has_paused(self) -> bool:
         """Whether the last call reached its pause, possibly with its last row."""
-        return bool(self.progress[at.WORK_LEFT] <= 0 or self.live > self.progress[at.MOST_LIVE])
+        return bool(self.progress[at.WORK_LEFT] <= 0 or self.live > self.progress[at.MAX_LIVE])
 
     @property
     def bytes_each(self) -> int:
@@ -164,7 +164,7 @@ class MatcherRun:
         highest tags."""
         store, row = self.store, int(self.progress[at.NEXT_ROW]) - 1
         while self.live > most:
-            listed = np.flatnonzero(store.kin[: store.counts[USED], PLACE] == LISTED)
+            listed = np.flatnonzero(store.kin[: store.counts[USED], STATUS] == LISTED)
             if not len(listed):
                 return
             slots = np.empty(len(listed), np.int64)
@@ -204,45 +204,45 @@ class MatcherRun:
             enough = max(most_live, store.room) * 5 // 4 + 16  # a row may make more than may live
             self.store = grown(store, min(2 * store.room, enough, limits.max_partial_matches))
 
-    def _for_kernel(self, orders: Orders | None) -> KernelOrders:
-        if orders is None:
-            orders = self._everything
-        if orders is not self._orders:
+    def _for_kernel(self, keep_masks: KeepMasks | None) -> KernelKeepMasks:
+        if keep_masks is None:
+            keep_masks = self._everything
+        if keep_masks is not self._keep_masks:
             patterns, class_at = self.plan.nodes.patterns, self.buckets.class_at
-            masks = orders.masks.view(np.int64)
+            masks = keep_masks.masks.view(np.int64)
             node = np.repeat(np.arange(self.plan.node_count), np.diff(class_at) * self.matcher.ages)
             lacking = ((masks & patterns[node]) != patterns[node]).any(axis=(0, 2))
             restricted = np.zeros(self.plan.node_count, np.bool_)
             restricted[node[lacking]] = True
-            self._orders = orders
-            self._kernel_orders = KernelOrders(masks, orders.threshold.astype(np.int64), restricted, _NO_ROWS)
-        return self._kernel_orders
+            self._keep_masks = keep_masks
+            self._kernel_masks = KernelKeepMasks(masks, keep_masks.threshold.astype(np.int64), restricted, _NO_ROWS)
+        return self._kernel_masks
 
     def feature_samples(self, node: int) -> NDArray[np.float64]:
         """[feature, sample] recent values of the node's features."""
         first, end = self.buckets.feature_at[node], self.buckets.feature_at[node + 1]
-        return self.samples.values[first:end, : min(int(self.samples.seen[node]), SAMPLES)]
+        return self.samples.values[first:end, : min(int(self.samples.counts[node]), SAMPLES)]
 
     def rebucket(self, buckets: Buckets) -> None:
         """Gives live partial matches their new classes, and restarts the counts of the ledger."""
         self.buckets = buckets
         self.ledger = self.matcher.new_ledger(buckets)
         self._everything = everything_kept(int(buckets.class_at[-1]) * self.matcher.ages, len(self.matcher.plan.names))
-        self._orders = None
+        self._keep_masks = None
         if isinstance(self.checks, RunChecks):
             self.checks.last.rows[:] = NO_ROW
         store = self.store
         used = int(store.counts[USED])
-        pms = np.flatnonzero(store.kin[:used, PLACE] != 0)
+        pms = np.flatnonzero(store.kin[:used, STATUS] != 0)
         classify(pms, store.kin[:, NODE], store.features, store.nulls, buckets, store.links[:, CLASS])
-        listed = store.kin[:used, PLACE] == LISTED
+        listed = store.kin[:used, STATUS] == LISTED
         np.add.at(self.ledger.live, store.links[:used, CLASS][listed], 1)
 
     def finish(self) -> tuple[tuple[PatternMatches, ...], MatcherState]:
         """The matches by pattern, and the state after the matched rows."""
-        taken = self.rules.first_row + int(self.progress[at.NEXT_ROW])
+        matched_rows = self.rules.first_row + int(self.progress[at.NEXT_ROW])
         swept = self.progress[at.SINCE_SWEEP], self.progress[at.LEFT_BY_SWEEP]
-        counters = np.array([self.store.counts[SERIAL], taken, *swept], np.int64)
+        counters = np.array([self.store.counts[SERIAL], matched_rows, *swept], np.int64)
         state = kept_state(self.store, self.rows.positions, self.lists, self.samples, counters)
         return by_pattern(self.match_buffer, self.matcher.plan, self.rows.positions), state
 
@@ -259,6 +259,6 @@ def _lowest(keys: NDArray[np.int64], serial: NDArray[np.int64], count: int) -> N
 
 def _samples(state: MatcherState | None, buckets: Buckets) -> Samples:
     if state is not None:
-        return Samples(state.sampled.copy(), state.seen.copy())
+        return Samples(state.sampled.copy(), state.sample_counts.copy())
     features, nodes = int(buckets.feature_at[-1]), len(buckets.feature_at) - 1
     return Samples(np.zeros((features, SAMPLES), np.float64), np.zeros(nodes, np.int64))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ostinato.streams.stored_state import damaged, reading
 from ostinato.workloads.matcher.births import Samples
-from ostinato.workloads.matcher.plan_events import Positions
+from ostinato.workloads.matcher.plan_events import RowPositions
 from ostinato.workloads.matcher.plan_tables import SPAN, UNBOUNDED, ExtentTable, PlanTables
 from ostinato.workloads.matcher.store import (
     BEFORE,
@@ -31,10 +31,10 @@ from ostinato.workloads.matcher.store import (
     NOTHING,
     ORDER,
     PARENT,
-    PLACE,
     ROW,
     SEGMENT,
     SERIAL,
+    STATUS,
     TAG,
     USED,
     Lists,
@@ -45,6 +45,8 @@ from ostinato.workloads.matcher.store import (
 from ostinato.workloads.matcher.visits import NEVER_OVER
 
 Ints = NDArray[np.int64]
+PARTIAL_MATCHES = "the partial matches in the state of this workload"
+"""In error messages."""
 VERSION = 2
 _MAGIC = b"OSBM"
 _HEADER = struct.Struct("<4sHH")
@@ -56,7 +58,7 @@ class MatcherState:
     """Partial matches in the order in which they were made; PARENT and SEGMENT are indexes in that order."""
 
     kin: Ints
-    """[PARENT, SEGMENT, NODE, FIRST, PLACE, ROW, LENGTH, TAG]"""
+    """[PARENT, SEGMENT, NODE, FIRST, STATUS, ROW, LENGTH, TAG]"""
     masks: Ints
     features: NDArray[np.float64]
     nulls: NDArray[np.uint8]
@@ -64,7 +66,7 @@ class MatcherState:
     whole: Ints
     real: NDArray[np.float64]
     sampled: NDArray[np.float64]
-    seen: Ints
+    sample_counts: Ints
     counters: Ints
     """Partial matches that were ever made, matched rows of the stream, rows since the last sweep, and partial matches
     that it left."""
@@ -73,22 +75,21 @@ class MatcherState:
 
     def to_bytes(self) -> bytes:
         arrays = [getattr(self, field.name) for field in fields(self)]
-        parts = [_HEADER.pack(_MAGIC, VERSION, len(arrays))]
+        pieces = [_HEADER.pack(_MAGIC, VERSION, len(arrays))]
         for array in arrays:
             shape = (*array.shape, 0)[:2]
-            parts.append(_SHAPE.pack(array.dtype.kind.encode(), array.dtype.itemsize, array.ndim, *shape))
-            parts.append(np.ascontiguousarray(array).tobytes())
-        return b"".join(parts)
+            pieces.append(_SHAPE.pack(array.dtype.kind.encode(), array.dtype.itemsize, array.ndim, *shape))
+            pieces.append(np.ascontiguousarray(array).tobytes())
+        return b"".join(pieces)
 
     @staticmethod
     def from_bytes(data: bytes) -> MatcherState:
-        """Raises STATE_FORMAT for bytes that another version wrote. `matcher_state_checks.py` looks at the numbers."""
-        what = "the partial matches in the state of this workload"
+        """Raises STATE_FORMAT for bytes that another version wrote. `matcher_state_checks.py` checks the numbers."""
         magic, version, count = _HEADER.unpack_from(data) if len(data) >= _HEADER.size else (b"", 0, 0)
         if (magic, version, count) != (_MAGIC, VERSION, len(fields(MatcherState))):
-            raise damaged(what, "they have a format that this version doesn't read")
+            raise damaged(PARTIAL_MATCHES, "they have a format that this version doesn't read")
         arrays, at = [], _HEADER.size
-        with reading(what):
+        with reading(PARTIAL_MATCHES):
             for _ in range(count):
                 kind, size, dimensions, rows, columns = _SHAPE.unpack_from(data, at)
                 shape = (rows, columns)[:dimensions]
@@ -97,33 +98,33 @@ class MatcherState:
                 arrays.append(np.frombuffer(data, dtype, math.prod(shape), at).reshape(shape).copy())
                 at += arrays[-1].nbytes
         if at != len(data):
-            raise damaged(what, "they go on behind their end")
+            raise damaged(PARTIAL_MATCHES, "they go on behind their end")
         return MatcherState(*arrays)
 
 
 # --- out of a run -----------------------------------------------------------------------------------------------------
 
-_KIN, _LINKS = (PARENT, SEGMENT, NODE, FIRST, PLACE), (ROW, LENGTH, TAG)
-_KEPT_PARENT, _KEPT_SEGMENT, _KEPT_NODE, _KEPT_FIRST, _KEPT_PLACE, _KEPT_ROW = range(6)
-_OF_ROWS = (_KEPT_FIRST, _KEPT_ROW)
-_OF_PARTIAL_MATCHES = (_KEPT_PARENT, _KEPT_SEGMENT)
+_KIN, _LINKS = (PARENT, SEGMENT, NODE, FIRST, STATUS), (ROW, LENGTH, TAG)
+_STORED_PARENT, _STORED_SEGMENT, _STORED_NODE, _STORED_FIRST, _STORED_STATUS, _STORED_ROW = range(6)
+_OF_ROWS = (_STORED_FIRST, _STORED_ROW)
+_OF_PARTIAL_MATCHES = (_STORED_PARENT, _STORED_SEGMENT)
 
 
-def kept_state(store: Store, positions: Positions, lists: Lists, samples: Samples, counters: Ints) -> MatcherState:
+def kept_state(store: Store, positions: RowPositions, lists: Lists, samples: Samples, counters: Ints) -> MatcherState:
     """The partial matches of a store, without its free rows. `counters` as in MatcherState."""
     used = int(store.counts[USED])
-    alive = np.flatnonzero(store.kin[:used, PLACE] != FREE)
+    alive = np.flatnonzero(store.kin[:used, STATUS] != FREE)
     alive = alive[np.argsort(store.serial[alive], kind="stable")]
     kin = np.concatenate([store.kin[alive][:, _KIN].astype(np.int64), store.links[alive][:, _LINKS]], axis=1)
     needed = _rows_needed(kin, positions.sequence, lists)
     new_row = np.full(len(positions.time) + 1, NOTHING, np.int64)  # the last entry is for NOTHING
     new_row[needed] = np.arange(len(needed))
-    new_place = np.full(used + 1, NOTHING, np.int64)
-    new_place[alive] = np.arange(len(alive))
+    new_index = np.full(used + 1, NOTHING, np.int64)
+    new_index[alive] = np.arange(len(alive))
     for column in _OF_ROWS:
         kin[:, column] = new_row[kin[:, column]]
     for column in _OF_PARTIAL_MATCHES:
-        kin[:, column] = new_place[kin[:, column]]
+        kin[:, column] = new_index[kin[:, column]]
     return MatcherState(
         kin=kin,
         masks=store.masks[alive],
@@ -133,7 +134,7 @@ def kept_state(store: Store, positions: Positions, lists: Lists, samples: Sample
         whole=store.whole[alive],
         real=store.real[alive],
         sampled=samples.values,
-        seen=samples.seen,
+        sample_counts=samples.counts,
         counters=counters,
         rows_needed=needed,
     )
@@ -143,13 +144,13 @@ def _rows_needed(kin: Ints, sequence: Ints, lists: Lists) -> Ints:
     """The rows of partial matches. Of sequences that have partial matches, also the last row, and the last rows of each
     absence."""
     needed = np.zeros(len(sequence) + 1, np.bool_)  # the last entry is for NOTHING
-    needed[kin[:, _KEPT_ROW]] = True
-    sequences = np.unique(sequence[kin[kin[:, _KEPT_PLACE] == LISTED, _KEPT_ROW]])
+    needed[kin[:, _STORED_ROW]] = True
+    sequences = np.unique(sequence[kin[kin[:, _STORED_STATUS] == LISTED, _STORED_ROW]])
     needed[lists.last_row[sequences]] = True
     needed[lists.absent[sequences]] = True
     needed[lists.absent_before[sequences]] = True
-    if lists.absent_seen.shape[1]:
-        needed[lists.absent_seen[kin[:, _KEPT_FIRST]]] = True
+    if lists.absent_by_row.shape[1]:
+        needed[lists.absent_by_row[kin[:, _STORED_FIRST]]] = True
     return np.flatnonzero(needed[:-1])
 
 
@@ -157,7 +158,7 @@ def _rows_needed(kin: Ints, sequence: Ints, lists: Lists) -> Ints:
 
 
 def restored_store(
-    state: MatcherState, plan: PlanTables, positions: Positions, lists: Lists, shape: StoreShape
+    state: MatcherState, plan: PlanTables, positions: RowPositions, lists: Lists, shape: StoreShape
 ) -> Store:
     """The store as it was, over the rows of this call. Fills the heads of `lists`. Classes are set later."""
     kin = state.kin
@@ -166,25 +167,23 @@ def restored_store(
     store = new_store(room, shape)
     for after, before in zip(_columns(store), _columns(state), strict=True):
         after[tuple(slice(0, size) for size in before.shape)] = before
-    for place, column in enumerate(_KIN):
-        store.kin[:count, column] = kin[:, place]
-    for place, column in enumerate(_LINKS):
-        store.links[:count, column] = kin[:, len(_KIN) + place]
-    store.serial[:count] = np.arange(count) - count  # before all that are still to be made
+    store.kin[:count, _KIN] = kin[:, : len(_KIN)]
+    store.links[:count, _LINKS] = kin[:, len(_KIN) :]
+    store.serial[:count] = np.arange(count) - count  # below the numbers of new partial matches
     store.counts[USED], store.counts[SERIAL] = count, state.counters[0]
-    for linked in (kin[:, _KEPT_PARENT], kin[:, _KEPT_SEGMENT]):
+    for linked in (kin[:, _STORED_PARENT], kin[:, _STORED_SEGMENT]):
         np.add.at(store.kin[:, CHILDREN], linked[linked >= 0], 1)
-    store.links[:count, ORDER] = positions.order[kin[:, _KEPT_ROW]]
-    store.links[:count, LIMIT] = _limits(kin[:, _KEPT_NODE], kin[:, _KEPT_FIRST], plan.extents, positions)
+    store.links[:count, ORDER] = positions.order[kin[:, _STORED_ROW]]
+    store.links[:count, LIMIT] = _limits(kin[:, _STORED_NODE], kin[:, _STORED_FIRST], plan.extents, positions)
     _link_lists(kin, plan.node_count, positions.sequence, store, lists)
     return store
 
 
-def _columns(of: Store | MatcherState) -> tuple[NDArray[np.generic], ...]:
-    return of.masks, of.features, of.nulls, of.registers, of.whole, of.real
+def _columns(owner: Store | MatcherState) -> tuple[NDArray[np.generic], ...]:
+    return owner.masks, owner.features, owner.nulls, owner.registers, owner.whole, owner.real
 
 
-def _limits(node: Ints, first: Ints, extents: ExtentTable, positions: Positions) -> Ints:
+def _limits(node: Ints, first: Ints, extents: ExtentTable, positions: RowPositions) -> Ints:
     """As `visits.limit_from`, for many."""
     position = np.where(extents.by_place[node], positions.place[first], positions.time[first])
     in_window = position // extents.slide[node] * extents.slide[node] + extents.length[node] - 1
@@ -194,8 +193,8 @@ def _limits(node: Ints, first: Ints, extents: ExtentTable, positions: Positions)
 
 def _link_lists(kin: Ints, nodes: int, sequence: Ints, store: Store, lists: Lists) -> None:
     """Puts the partial matches into their lists, the newest first."""
-    listed = np.flatnonzero(kin[:, _KEPT_PLACE] == LISTED)[::-1]
-    at = sequence[kin[listed, _KEPT_ROW]] * nodes + kin[listed, _KEPT_NODE]
+    listed = np.flatnonzero(kin[:, _STORED_STATUS] == LISTED)[::-1]
+    at = sequence[kin[listed, _STORED_ROW]] * nodes + kin[listed, _STORED_NODE]
     order = np.argsort(at, kind="stable")
     listed, at = listed[order], at[order]
     same = at[1:] == at[:-1]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ostinato.event_queries.plan.event_program import NO_WINDOW, BoundKind, Extent
 from ostinato.kernels.kernel_cache import inline_kernel
 from ostinato.rows.matches import ranges
-from ostinato.workloads.matcher.plan_events import Positions
+from ostinato.workloads.matcher.plan_events import RowPositions
 from ostinato.workloads.matcher.store import LENGTH, NODE, ROW, older, older_than_new
 from ostinato.workloads.merging.merged_plan import MergedPlan
 
@@ -73,7 +73,7 @@ def grown_buffer(buffer: MatchBuffer, matches: int, rows: int) -> MatchBuffer:
     return larger
 
 
-def by_pattern(buffer: MatchBuffer, plan: MergedPlan, positions: Positions) -> tuple[PatternMatches, ...]:
+def by_pattern(buffer: MatchBuffer, plan: MergedPlan, positions: RowPositions) -> tuple[PatternMatches, ...]:
     """The matches of each pattern, with the labels of its own program, once for each window."""
     extents = {end.pattern: plan.nodes[end.node].extent for end in plan.ends}
     count = int(buffer.counts[MATCHES])
@@ -92,7 +92,7 @@ def by_pattern(buffer: MatchBuffer, plan: MergedPlan, positions: Positions) -> t
 
 
 def _windows(
-    chosen: Ints, at: Ints, rows: NDArray[np.int32], positions: Positions, extent: Extent
+    chosen: Ints, at: Ints, rows: NDArray[np.int32], positions: RowPositions, extent: Extent
 ) -> tuple[Ints, Ints]:
     """(the matches, each once for every window that holds it; the starts of these windows)."""
     if extent.kind is not BoundKind.WINDOWS:

@@ -14,7 +14,7 @@ from ostinato.kernels.kernel_cache import inline_kernel
 from ostinato.workloads.matcher.births import sample
 from ostinato.workloads.matcher.materialise import MATCH_ROWS, MATCHES, write_match
 from ostinato.workloads.matcher.store import CLASS, LENGTH, LIMIT, NODE, ROW, SERIAL, SPARE, USED, add_listed
-from ostinato.workloads.matcher.visits import age_at, edges_hold, obey
+from ostinato.workloads.matcher.visits import age_at, apply_masks, edges_hold
 
 FINISHED, MORE_PARTIAL_MATCHES, MORE_MATCHES, FAILED, STOPPED = range(5)
 """Statuses that the kernel returns."""
@@ -75,24 +75,24 @@ def complete_matches(new, pm, segment, row, label, plan, store, ledger, buffer, 
     return 1
 
 
-def obey_guards_of(new, pm, segment, row, gap_row, step, label, plan, values, store, checks):  # type: ignore[no-untyped-def]
+def apply_guards_of(new, pm, segment, row, gap_row, step, label, plan, values, store, checks):  # type: ignore[no-untyped-def]
     """Takes away the patterns whose guards fail. 1, 0 where none is left, or an error."""
-    asked, masks = plan.asked, store.masks
-    first, end = asked.guard_at[step], asked.guard_at[step + 1]
+    check_table, masks = plan.check_table, store.masks
+    first, end = check_table.guard_at[step], check_table.guard_at[step + 1]
     if first == end:
         return 1
     for guard in range(first, end):
-        asker = len(asked.guard_at) - 1 + guard
+        owner = len(check_table.guard_at) - 1 + guard
         verdict = 1
-        if not edges_hold(asker, store.links[pm, ROW], gap_row, asked, values):
+        if not edges_hold(owner, store.links[pm, ROW], gap_row, check_table, values):
             verdict = 0
         else:
-            verdict = guard_holds(asker, pm, segment, row, label, plan.nodes.label, asked, store, checks)  # noqa: F821
+            verdict = guard_holds(owner, pm, segment, row, label, plan.nodes.label, check_table, store, checks)  # noqa: F821
         if verdict < 0:
             return verdict
         if verdict == 0:
             for word in range(masks.shape[1]):
-                masks[new, word] &= ~asked.guard_patterns[guard, word]
+                masks[new, word] &= ~check_table.guard_patterns[guard, word]
     for word in range(masks.shape[1]):
         if masks[new, word] != 0:
             return 1
@@ -111,15 +111,16 @@ def classify_made(new, node, row, plan, store, buckets, checks, samples, rules):
 
 
 @inline_kernel
-def keep(new, node, row, position, at, orders, plan, store, lists, ledger, rules):  # type: ignore[no-untyped-def]
-    """Puts it into its list, unless no step can follow or the orders leave it no pattern. Whether it did."""
+def keep(new, node, row, position, at, keep_masks, plan, store, lists, ledger, rules):  # type: ignore[no-untyped-def]
+    """Puts it into its list, unless no step can follow or the keep masks leave it no pattern. Returns whether it
+    did."""
     links = store.links
     of_class, is_sink = links[new, CLASS], plan.nodes.is_sink[node]
-    restricted = orders.restricted[node] and not is_sink
+    restricted = keep_masks.restricted[node] and not is_sink
     slot = of_class * rules.ages
     if restricted or rules.counting:
         slot += age_at(node, links[new, LIMIT], position, plan.extents, rules.ages)
-    if restricted and not obey(new, slot, of_class, orders, links, store.masks, ledger.dropped):
+    if restricted and not apply_masks(new, slot, of_class, keep_masks, links, store.masks, ledger.dropped):
         ledger.refused[slot] += 1
         return False
     if rules.counting:

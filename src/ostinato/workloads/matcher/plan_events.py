@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ostinato.expressions.syntax import Expr
 from ostinato.expressions.values.vectors import Vector
 from ostinato.kernels.kernel_cache import borrowing_kernel
-from ostinato.workloads.matcher.plan_tables import Prepared
+from ostinato.workloads.matcher.plan_tables import PreparedPlan
 
 Ints = NDArray[np.int64]
 
@@ -42,7 +42,7 @@ class PlanEvents:
     first_new: int = 0
 
 
-class Positions(NamedTuple):
+class RowPositions(NamedTuple):
     """The positions of rows, as in `PlanEvents`."""
 
     sequence: Ints
@@ -70,21 +70,21 @@ class EdgeValues(NamedTuple):
 class KernelRows(NamedTuple):
     """The events for the kernel."""
 
-    positions: Positions
+    positions: RowPositions
     fulfilled: Fulfilled
     values: EdgeValues
 
 
-def rows_of(events: PlanEvents, prepared: Prepared) -> KernelRows:
+def rows_of(events: PlanEvents, prepared: PreparedPlan) -> KernelRows:
     arrays = (events.sequence, events.order, events.time, events.place, events.link)
     return KernelRows(
-        Positions(*(np.ascontiguousarray(array, np.int64) for array in arrays)),
+        RowPositions(*(np.ascontiguousarray(array, np.int64) for array in arrays)),
         _fulfilled(events, prepared),
         _edge_values(events, prepared),
     )
 
 
-def _fulfilled(events: PlanEvents, prepared: Prepared) -> Fulfilled:
+def _fulfilled(events: PlanEvents, prepared: PreparedPlan) -> Fulfilled:
     count = len(events.time)
     held = np.zeros((len(prepared.conditions), count), np.bool_)
     for at, number in enumerate(prepared.conditions):
@@ -94,14 +94,14 @@ def _fulfilled(events: PlanEvents, prepared: Prepared) -> Fulfilled:
     return fulfilled
 
 
-def _edge_values(events: PlanEvents, prepared: Prepared) -> EdgeValues:
+def _edge_values(events: PlanEvents, prepared: PreparedPlan) -> EdgeValues:
     shape = len(prepared.edge_columns), len(events.time)
     edge_values = EdgeValues(np.zeros(shape, np.int64), np.zeros(shape, np.float64), np.ones(shape, np.bool_))
     for at, column in enumerate(prepared.edge_columns):
         (edge_values.real if column.real else edge_values.whole)[at] = events.values[column.value]
-        known = events.valid[column.value]
-        if known is not None:
-            edge_values.valid[at] = known
+        valid = events.valid[column.value]
+        if valid is not None:
+            edge_values.valid[at] = valid
     return edge_values
 
 

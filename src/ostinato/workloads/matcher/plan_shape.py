@@ -1,14 +1,14 @@
-"""MergedPlan -> PlanShape: nodes, steps and patterns as the keeper reads them. No events here."""
+"""MergedPlan -> PlanShape: nodes, steps and patterns as the shedder reads them. No events here."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.workloads.matcher.plan_tables import flat_lists
 from ostinato.workloads.merging.merged_plan import NO_SEGMENT, ROOT, MergedPlan
 
 Bools = NDArray[np.bool_]
@@ -131,13 +131,8 @@ class PlanLinks(NamedTuple):
 
 
 def links_of(shape: PlanShape) -> PlanLinks:
-    child_at, child = _flat(shape.children)
-    join_at, join = _flat(shape.joined)
-    column_at, column = _flat([np.flatnonzero(of_node).tolist() for of_node in shape.reach])
+    child_at, child = flat_lists(shape.children)
+    join_at, join = flat_lists(shape.joined)
+    column_at, column = flat_lists([np.flatnonzero(of_node).tolist() for of_node in shape.reach])
     order = np.array(shape.children_first * (2 if shape.has_loops else 1), np.int64)
     return PlanLinks(order, child_at, child, join_at, join, column_at, column, shape.ends)
-
-
-def _flat(lists: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
-    flat = [number for one in lists for number in one]
-    return np.cumsum([0, *map(len, lists)]).astype(np.int64), np.array(flat, np.int64)

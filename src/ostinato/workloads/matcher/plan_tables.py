@@ -2,7 +2,7 @@
 
 Steps get new numbers: first the steps that an event takes, by its condition, then those that a segment takes.
 Conditions over one event get new numbers too, if a step or an absence needs them. There are several small tables, so
-that each function of the kernel gets only what it reads: passing more makes compiling slow.
+that each function of the kernel gets only the tables that it reads: passing more makes compiling slow.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class StepTable(NamedTuple):
     join_at: Ints
     join: Ints
     """[node] the steps that its partial matches take as a segment."""
-    asked: Ints
+    check_count: Ints
     """[step] number of its run conditions and edge checks, guards included."""
 
 
@@ -57,8 +57,8 @@ class GapTable(NamedTuple):
     """[node] whether all of them are adjacent."""
 
 
-class AskedTable(NamedTuple):
-    """Conditions of steps and guards over several events: first all steps, then all guards."""
+class CheckTable(NamedTuple):
+    """Run conditions and edge checks. Their owners are first all steps, then all guards."""
 
     check_at: Ints
     check: Ints
@@ -109,7 +109,7 @@ class EndTable(NamedTuple):
 class PlanTables(NamedTuple):
     steps: StepTable
     gaps: GapTable
-    asked: AskedTable
+    check_table: CheckTable
     nodes: NodeTable
     extents: ExtentTable
     ends: EndTable
@@ -128,7 +128,7 @@ class EdgeColumn(NamedTuple):
     real: bool
 
 
-class Prepared(NamedTuple):
+class PreparedPlan(NamedTuple):
     """A plan ready for the kernel."""
 
     tables: PlanTables
@@ -138,20 +138,20 @@ class Prepared(NamedTuple):
     edge_columns: tuple[EdgeColumn, ...]
 
     @property
-    def segments_ask_for_absences(self) -> bool:
+    def segments_check_absences(self) -> bool:
         joins = self.tables.steps.join
         return bool((np.diff(self.tables.gaps.absent_at)[joins] > 0).any())
 
 
-def prepare(plan: MergedPlan, real_values: Sequence[bool], ages: int) -> Prepared:
-    """`real_values` says of each value that edge checks number whether it is a double; `ages` as in the ledger."""
-    taken = [i for i, step in enumerate(plan.steps) if step.segment == NO_SEGMENT]
+def prepare_plan(plan: MergedPlan, real_values: Sequence[bool], ages: int) -> PreparedPlan:
+    """`real_values`: for each value of edge checks, whether it is a double. `ages` as in the ledger."""
+    by_event = [i for i, step in enumerate(plan.steps) if step.segment == NO_SEGMENT]
     joining = [i for i, step in enumerate(plan.steps) if step.segment != NO_SEGMENT]
     absent = sorted({number for step in plan.steps for number in step.absent})
-    conditions = sorted({plan.steps[i].condition for i in taken} | set(absent))
-    place = {number: at for at, number in enumerate(conditions)}
-    taken.sort(key=lambda i: place[plan.steps[i].condition])
-    steps = [plan.steps[i] for i in (*taken, *joining)]
+    conditions = sorted({plan.steps[i].condition for i in by_event} | set(absent))
+    new_number = {number: at for at, number in enumerate(conditions)}
+    by_event.sort(key=lambda i: new_number[plan.steps[i].condition])
+    steps = [plan.steps[i] for i in (*by_event, *joining)]
     columns: dict[EdgeColumn, int] = {}
     joins: list[list[int]] = [[] for _ in plan.nodes]
     for number, step in enumerate(steps):
@@ -159,25 +159,25 @@ def prepare(plan: MergedPlan, real_values: Sequence[bool], ages: int) -> Prepare
             joins[step.segment].append(number)
     tables = PlanTables(
         steps=StepTable(
-            np.searchsorted([place[plan.steps[i].condition] for i in taken], np.arange(len(conditions) + 1)),
-            _ints([*taken, *joining]),
+            np.searchsorted([new_number[plan.steps[i].condition] for i in by_event], np.arange(len(conditions) + 1)),
+            _ints([*by_event, *joining]),
             _ints([step.source for step in steps]),
             _ints([step.target for step in steps]),
-            *_lists(joins),
-            _ints([len(step.asked_checks) + len(step.asked_edges) for step in steps]),
+            *flat_lists(joins),
+            _ints([len(step.all_checks) + len(step.all_edges) for step in steps]),
         ),
         gaps=_gaps(steps, absent, plan),
-        asked=_asked(steps, len(plan.names), real_values, columns),
+        check_table=_check_table(steps, len(plan.names), real_values, columns),
         nodes=_nodes(plan),
         extents=_extents([node.extent for node in plan.nodes], ages),
         ends=_ends(plan),
         absence_of=_ints([absent.index(number) if number in absent else -1 for number in conditions]),
     )
-    return Prepared(tables, tuple(conditions), len(absent), tuple(columns))
+    return PreparedPlan(tables, tuple(conditions), len(absent), tuple(columns))
 
 
 def words_for(patterns: int) -> int:
-    """How many words a bit set of patterns has."""
+    """Number of words of a bit set of patterns."""
     return max(1, -(-patterns // WORD_BITS))
 
 
@@ -185,17 +185,16 @@ def _ints(numbers: Sequence[int]) -> Ints:
     return np.array(numbers, np.int64)
 
 
-def _lists(lists: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
-    """Where each list starts, and the last one ends; and all of them one after the other."""
-    at = np.zeros(len(lists) + 1, np.int64)
-    np.cumsum([len(some) for some in lists], out=at[1:])
-    return at, _ints([item for some in lists for item in some])
+def flat_lists(lists: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
+    """(the start of each list and the end of the last one, all lists one after the other)."""
+    starts = np.cumsum([0, *map(len, lists)]).astype(np.int64)
+    return starts, _ints([number for numbers in lists for number in numbers])
 
 
 def _bit_sets(sets: Sequence[int], words: int) -> Ints:
     """Bit sets as signed 64-bit words, the lowest first."""
-    found = [[(bits >> (WORD_BITS * word)) & ((1 << WORD_BITS) - 1) for word in range(words)] for bits in sets]
-    return np.array(found, np.uint64).reshape(len(sets), words).view(np.int64)
+    rows = [[(bits >> (WORD_BITS * word)) & ((1 << WORD_BITS) - 1) for word in range(words)] for bits in sets]
+    return np.array(rows, np.uint64).reshape(len(sets), words).view(np.int64)
 
 
 def _gaps(steps: Sequence[PlanStep], absent: Sequence[int], plan: MergedPlan) -> GapTable:
@@ -204,32 +203,32 @@ def _gaps(steps: Sequence[PlanStep], absent: Sequence[int], plan: MergedPlan) ->
         leaving[step.source].append(number)
     return GapTable(
         np.array([step.adjacent for step in steps], np.bool_),
-        *_lists([[absent.index(number) for number in step.absent] for step in steps]),
-        *_lists(leaving),
-        np.array([all(steps[i].adjacent for i in some) for some in leaving], np.bool_),
+        *flat_lists([[absent.index(number) for number in step.absent] for step in steps]),
+        *flat_lists(leaving),
+        np.array([all(steps[i].adjacent for i in of_node) for of_node in leaving], np.bool_),
     )
 
 
-def _asked(
+def _check_table(
     steps: Sequence[PlanStep], patterns: int, real_values: Sequence[bool], columns: dict[EdgeColumn, int]
-) -> AskedTable:
-    """What all steps and guards ask; fills `columns` with what edge checks compare."""
+) -> CheckTable:
+    """Adds the values that edge checks compare to `columns`."""
     guards = [guard for step in steps for guard in step.guards]
-    askers: list[PlanStep | Guard] = [*steps, *guards]
-    edges: list[EdgeCheck] = [edge for asker in askers for edge in asker.edges]
+    owners: list[PlanStep | Guard] = [*steps, *guards]
+    edges: list[EdgeCheck] = [edge for owner in owners for edge in owner.edges]
     real = [real_values[edge.before_value] or real_values[edge.after_value] for edge in edges]
 
     def column(value: int, as_real: bool) -> int:
         return columns.setdefault(EdgeColumn(value, as_real), len(columns))
 
-    return AskedTable(
-        *_lists([asker.checks for asker in askers]),
-        _lists([[0] * len(asker.edges) for asker in askers])[0],
+    return CheckTable(
+        *flat_lists([owner.checks for owner in owners]),
+        flat_lists([[0] * len(owner.edges) for owner in owners])[0],
         _ints([EDGE_OPS.index(edge.op) for edge in edges]),
         _ints([column(edge.before_value, is_real) for edge, is_real in zip(edges, real, strict=True)]),
         _ints([column(edge.after_value, is_real) for edge, is_real in zip(edges, real, strict=True)]),
         np.array(real, np.bool_),
-        _lists([[0] * len(step.guards) for step in steps])[0],
+        flat_lists([[0] * len(step.guards) for step in steps])[0],
         _bit_sets([guard.patterns for guard in guards], words_for(patterns)),
     )
 
@@ -239,7 +238,7 @@ def _ends(plan: MergedPlan) -> EndTable:
     return EndTable(
         np.searchsorted([end.node for end in ends], np.arange(len(plan.nodes) + 1)),
         _ints([end.pattern for end in ends]),
-        *_lists([end.checks for end in ends]),
+        *flat_lists([end.checks for end in ends]),
     )
 
 

@@ -7,26 +7,26 @@ event come in such groups, so `LastBirths` keeps the features of the newest part
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.expressions.run_conditions.opcodes import Op
+from ostinato.expressions.run_conditions.opcodes import Opcode
 from ostinato.expressions.run_conditions.run_program import RunProgram
 from ostinato.kernels.kernel_cache import inline_kernel
 from ostinato.workloads.matcher.plan_tables import PlanTables
-from ostinato.workloads.matcher.store import MOST_FEATURES
+from ostinato.workloads.merging.features import MAX_FEATURES
 from ostinato.workloads.merging.plan_conditions import PlanConditions
 
 Ints = NDArray[np.int64]
-_READ_BY_B = frozenset((Op.LOAD_WHOLE, Op.LOAD_REAL, Op.PRESENT, Op.LABEL))
-_COMPARISONS = frozenset((Op.COMPARE_WHOLE, Op.COMPARE_REAL))
+_READ_BY_B = frozenset((Opcode.LOAD_WHOLE, Opcode.LOAD_REAL, Opcode.PRESENT, Opcode.LABEL))
+_COMPARISONS = frozenset((Opcode.COMPARE_WHOLE, Opcode.COMPARE_REAL))
 NO_ROW = -1
 
 
-class Reads(NamedTuple):
+class RegisterReads(NamedTuple):
     """The registers to read. Doesn't depend on rows; empty where partial matches keep registers of their own."""
 
     needed: NDArray[np.bool_]
@@ -48,21 +48,21 @@ class LastBirths(NamedTuple):
     nulls: NDArray[np.uint8]
 
 
-def find_reads(plan: PlanTables, conditions: PlanConditions) -> Reads:
+def find_register_reads(plan: PlanTables, conditions: PlanConditions) -> RegisterReads:
     """For programs whose registers hold the rows of single variables."""
     program, steps = conditions.program, len(plan.steps.source)
-    features = [_read(program, values) for values in conditions.features]
+    features = [_registers_read(program, values) for values in conditions.features]
     needed = np.zeros((steps + 1, len(program.registers)), np.bool_)
     for step, node in enumerate(plan.steps.target.tolist()):
-        guards = range(steps + int(plan.asked.guard_at[step]), steps + int(plan.asked.guard_at[step + 1]))
+        guards = range(steps + int(plan.check_table.guard_at[step]), steps + int(plan.check_table.guard_at[step + 1]))
         ends = range(int(plan.ends.at[node]), int(plan.ends.at[node + 1]))
-        asked = [*_numbers(plan.asked.check_at, plan.asked.check, guards)]
-        asked += _numbers(plan.ends.check_at, plan.ends.check, ends)
-        for register in (*features[node], *_asked(conditions, asked)):
+        checks = _check_numbers(plan.check_table.check_at, plan.check_table.check, guards)
+        checks += _check_numbers(plan.ends.check_at, plan.ends.check, ends)
+        for register in (*features[node], *_condition_registers(conditions, checks)):
             needed[step, register] = True
     count = needed.sum(axis=1)
     needed[steps], count[steps] = True, len(program.registers) + 1
-    return Reads(
+    return RegisterReads(
         needed,
         count.astype(np.int64),
         np.cumsum([0, *map(len, features)]).astype(np.int64),
@@ -70,34 +70,33 @@ def find_reads(plan: PlanTables, conditions: PlanConditions) -> Reads:
     )
 
 
-def no_reads() -> Reads:
+def no_register_reads() -> RegisterReads:
     empty = np.zeros(0, np.int64)
-    return Reads(np.zeros((0, 0), np.bool_), empty, empty, empty)
+    return RegisterReads(np.zeros((0, 0), np.bool_), empty, empty, empty)
 
 
-def no_births(reads: Reads) -> LastBirths:
+def no_births(reads: RegisterReads) -> LastBirths:
     nodes = max(len(reads.feature_at) - 1, 0)
     most = int(np.diff(reads.feature_at).max(initial=0))
     return LastBirths(
         np.full((nodes, 1 + most), NO_ROW, np.int64),
         np.zeros(nodes, np.int64),
-        np.zeros((nodes, MOST_FEATURES), np.float64),
+        np.zeros((nodes, MAX_FEATURES), np.float64),
         np.zeros(nodes, np.uint8),
     )
 
 
-def _numbers(at: Ints, check: Ints, askers: Iterable[int]) -> list[int]:
-    return [int(number) for asker in askers for number in check[at[asker] : at[asker + 1]]]
+def _check_numbers(at: Ints, check: Ints, owners: Iterable[int]) -> list[int]:
+    return [int(number) for owner in owners for number in check[at[owner] : at[owner + 1]]]
 
 
-def _asked(conditions: PlanConditions, numbers: Iterable[int]) -> set[int]:
-    """The registers of conditions, with those that stand for each of a variable's events in turn."""
-    numbers = tuple(numbers)
-    turns = {conditions.conditions[number].register for number in numbers}
-    return {register for register in turns if register >= 0} | set(_read(conditions.program, numbers))
+def _condition_registers(conditions: PlanConditions, numbers: Sequence[int]) -> set[int]:
+    """The registers that conditions read, with those that stand for each event of a variable in turn."""
+    for_each = {conditions.conditions[number].register for number in numbers}
+    return {register for register in for_each if register >= 0} | set(_registers_read(conditions.program, numbers))
 
 
-def _read(program: RunProgram, numbers: Iterable[int]) -> tuple[int, ...]:
+def _registers_read(program: RunProgram, numbers: Iterable[int]) -> tuple[int, ...]:
     """The registers that conditions or values read."""
     registers: set[int] = set()
     for number in numbers:

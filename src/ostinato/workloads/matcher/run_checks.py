@@ -17,10 +17,10 @@ from ostinato.expressions.run_conditions.interpreter import check, value_of
 from ostinato.expressions.run_conditions.opcodes import Keep
 from ostinato.expressions.run_conditions.run_columns import Column, tie_to_columns
 from ostinato.expressions.run_conditions.run_program import RunProgram
-from ostinato.expressions.run_conditions.run_registers import Conditions, update
+from ostinato.expressions.run_conditions.run_registers import ConditionArrays, update
 from ostinato.kernels.kernel_cache import called_kernel, inline_kernel
 from ostinato.workloads.matcher.quick_checks import QuickTables
-from ostinato.workloads.matcher.register_reads import LastBirths, Reads, no_births
+from ostinato.workloads.matcher.register_reads import LastBirths, RegisterReads, no_births
 from ostinato.workloads.matcher.store import LENGTH, NODE, PARENT, ROW, older, older_than_new
 from ostinato.workloads.merging.merged_plan import MergedPlan
 from ostinato.workloads.merging.plan_conditions import PlanConditions
@@ -44,7 +44,7 @@ class RunWork(NamedTuple):
 class RunChecks(NamedTuple):
     """Everything about run conditions and features that the kernel reads."""
 
-    conditions: Conditions
+    conditions: ConditionArrays
     each: Ints
     register: Ints
     register_of: Ints
@@ -53,16 +53,16 @@ class RunChecks(NamedTuple):
     feature: Ints
     """By node the values that are its features."""
     quick: QuickTables
-    reads: Reads
+    reads: RegisterReads
     last: LastBirths
     work: RunWork
 
 
-class StepsAsk(NamedTuple):
-    """The tables that don't depend on the rows at hand."""
+class StaticChecks(NamedTuple):
+    """The tables that don't depend on rows."""
 
     quick: QuickTables
-    reads: Reads
+    reads: RegisterReads
 
 
 class NoRunChecks(NamedTuple):
@@ -92,7 +92,7 @@ def _has_loops(plan: MergedPlan) -> bool:
 
 
 def tie_run_checks(
-    conditions: PlanConditions, register_of: Ints | None, asked: StepsAsk, rows: int, column: Column
+    conditions: PlanConditions, register_of: Ints | None, static: StaticChecks, rows: int, column: Column
 ) -> RunChecks:
     """The conditions over the rows at hand."""
     program = conditions.program
@@ -100,17 +100,17 @@ def tie_run_checks(
     labels = np.arange(len(program.variables), dtype=np.int32)
     registers, totals = len(program.registers), len(program.accumulators)
     at = np.zeros(len(conditions.features) + 1, np.int64)
-    np.cumsum([len(some) for some in conditions.features], out=at[1:])
+    np.cumsum([len(of_node) for of_node in conditions.features], out=at[1:])
     return RunChecks(
         conditions=tie_to_columns(program, range(len(program.first) - 1), labels, rows, column),
-        each=np.array([item.each for item in conditions.conditions], np.int64),
-        register=np.array([item.register for item in conditions.conditions], np.int64),
+        each=np.array([condition.each for condition in conditions.conditions], np.int64),
+        register=np.array([condition.register for condition in conditions.conditions], np.int64),
         register_of=np.zeros(0, np.int64) if register_of is None else register_of,
         feature_at=at,
-        feature=np.array([value for some in conditions.features for value in some], np.int64),
-        quick=asked.quick,
-        reads=asked.reads,
-        last=no_births(asked.reads),
+        feature=np.array([value for of_node in conditions.features for value in of_node], np.int64),
+        quick=static.quick,
+        reads=static.reads,
+        last=no_births(static.reads),
         work=RunWork(
             registers=np.full((2, registers), -1, np.int64),
             whole=np.zeros((2, totals), np.int64),
@@ -128,7 +128,7 @@ def tie_run_checks(
 
 @inline_kernel
 def read_chain(pm, segment, row, label, labels, register_of, step, reads, links, kin, registers):  # type: ignore[no-untyped-def]  # fmt: skip
-    """Reads the registers of the partial match that `pm` grows into off its chain, into row 1: those the step needs."""
+    """Reads the registers that the step needs, for the partial match that `pm` grows into, off its chain into row 1."""
     for i in range(registers.shape[1]):
         registers[1, i] = -1
     event_row, event_label = np.int64(row), np.int64(label)
@@ -175,14 +175,14 @@ def update_kept(pm, segment, row, label, labels, links, kin, store_registers, st
 
 
 @called_kernel
-def ask(number, pm, segment, row, label, labels, links, kin, each_of, register_of, work, conditions):  # type: ignore[no-untyped-def]  # fmt: skip
+def condition_holds(number, pm, segment, row, label, labels, links, kin, each_of, register_of, work, conditions):  # type: ignore[no-untyped-def]  # fmt: skip
     """Condition `number`, of all events of its `each` label if it has one: 1 it holds, 0 not, negative an error.
 
     Row 1 of the registers belongs to the partial match that `pm` grows into.
     """
     each, register = each_of[number], register_of[number]
     of_all = each != NO_LABEL and register >= 0
-    kept = work.registers[1, register] if of_all else np.int64(0)
+    saved = work.registers[1, register] if of_all else np.int64(0)
     rows = conditions.valid.shape[1]
     at, waiting = older_than_new(pm, segment, kin)
     event_row, event_label = np.int64(row), np.int64(label)
@@ -199,12 +199,12 @@ def ask(number, pm, segment, row, label, labels, links, kin, each_of, register_o
         event_row, event_label = links[at, ROW], labels[kin[at, NODE]]
         at, waiting = older(at, waiting, kin)
     if of_all:
-        work.registers[1, register] = kept
+        work.registers[1, register] = saved
     return verdict
 
 
 @called_kernel
 def feature_value(value, row, work, conditions):  # type: ignore[no-untyped-def]
     """(whether the feature isn't NULL, its value), with the registers in `work`."""
-    # A label as `ask` has it: with a literal zero the interpreter would be compiled once more.
+    # The label has the type that it has in `condition_holds`: a literal zero would compile the interpreter once more.
     return value_of(value, np.int64(0), row, 0, 0, conditions.valid.shape[1], work, conditions)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.kernels.kernel_cache import inline_kernel
+from ostinato.workloads.merging.features import MAX_FEATURES
 
 Ints = NDArray[np.int64]
 NOTHING = -1
@@ -21,14 +22,13 @@ NOTHING = -1
 # Columns of `links`.
 NEXT, BEFORE, LIMIT, ORDER, CLASS, TAG, ROW, LENGTH = range(8)
 # Columns of `kin`.
-PARENT, SEGMENT, NODE, CHILDREN, FIRST, PLACE = range(6)
-# Values of PLACE.
+PARENT, SEGMENT, NODE, CHILDREN, FIRST, STATUS = range(6)
+# Values of STATUS.
 FREE, LISTED, KEPT_FOR_CHILDREN = range(3)
 # Indexes of `Store.counts`: rows of the arrays that were ever used, those of them that are free again, and partial
 # matches that were ever made.
 USED, SPARE, SERIAL = range(3)
 
-MOST_FEATURES = 3
 FIRST_ROOM = 1 << 10
 
 
@@ -40,14 +40,14 @@ class Store(NamedTuple):
     its last row, CLASS, TAG, its last ROW, LENGTH in events."""
     kin: NDArray[np.int32]
     """PARENT, SEGMENT (NOTHING where there is none), NODE, CHILDREN: number of links to it, FIRST: its first row,
-    PLACE: whether it is free, in its list, or only kept for its children."""
+    STATUS: whether it is free, in its list, or only kept for its children."""
     masks: Ints
     """[word] bits of the patterns that it is kept for."""
     serial: Ints
     """Partial matches are numbered as they are made."""
     features: NDArray[np.float64]
     nulls: NDArray[np.uint8]
-    """Which of the features are NULL, by bit."""
+    """A bit for each feature that is NULL."""
     registers: Ints
     whole: Ints
     real: NDArray[np.float64]
@@ -77,7 +77,7 @@ def new_store(room: int, shape: StoreShape) -> Store:
         kin=np.zeros((room, 6), np.int32),
         masks=np.zeros((room, shape.words), np.int64),
         serial=np.zeros(room, np.int64),
-        features=np.zeros((room, MOST_FEATURES), np.float64),
+        features=np.zeros((room, MAX_FEATURES), np.float64),
         nulls=np.zeros(room, np.uint8),
         registers=np.full((room, shape.registers), -1, np.int64),
         whole=np.zeros((room, shape.totals), np.int64),
@@ -110,17 +110,18 @@ class Lists(NamedTuple):
     """The last such row of an earlier time than that."""
     last_row: NDArray[np.int32]
     """[sequence]"""
-    absent_seen: NDArray[np.int32]
+    absent_by_row: NDArray[np.int32]
     """[row, absence] the last row of an earlier time at which it occurred; empty unless segments need it."""
 
 
-def new_lists(sequences: int, nodes: int, absences: int, seen: tuple[int, int]) -> Lists:
+def new_lists(sequences: int, nodes: int, absences: int, by_row: tuple[int, int]) -> Lists:
+    """`by_row`: shape of `absent_by_row`."""
     return Lists(
         heads=np.full(sequences * nodes, NOTHING, np.int32),
         absent=np.full((sequences, absences), NOTHING, np.int32),
         absent_before=np.full((sequences, absences), NOTHING, np.int32),
         last_row=np.full(sequences, NOTHING, np.int32),
-        absent_seen=np.full(seen, NOTHING, np.int32),
+        absent_by_row=np.full(by_row, NOTHING, np.int32),
     )
 
 
@@ -146,7 +147,7 @@ def add_listed(pm, at, links, kin, heads, counts):  # type: ignore[no-untyped-de
     if head >= 0:
         links[head, BEFORE] = pm
     heads[at] = pm
-    kin[pm, CHILDREN], kin[pm, PLACE] = 0, LISTED
+    kin[pm, CHILDREN], kin[pm, STATUS] = 0, LISTED
     parent, segment = np.int64(kin[pm, PARENT]), np.int64(kin[pm, SEGMENT])
     if parent >= 0:
         kin[parent, CHILDREN] += 1
@@ -164,19 +165,19 @@ def remove(pm, at, links, kin, heads, free, counts):  # type: ignore[no-untyped-
         heads[at] = following
     if following >= 0:
         links[following, BEFORE] = before
-    kin[pm, PLACE] = KEPT_FOR_CHILDREN
+    kin[pm, STATUS] = KEPT_FOR_CHILDREN
     gone, segment = np.int64(pm), np.int64(NOTHING)
     # Its ancestors may go with it, and so may the segments that were joined to them, which are plain chains.
-    while gone >= 0 and kin[gone, PLACE] == KEPT_FOR_CHILDREN and kin[gone, CHILDREN] == 0:
-        kin[gone, PLACE] = FREE
+    while gone >= 0 and kin[gone, STATUS] == KEPT_FOR_CHILDREN and kin[gone, CHILDREN] == 0:
+        kin[gone, STATUS] = FREE
         free[counts[SPARE]] = gone
         counts[SPARE] += 1
         segment = np.int64(kin[gone, SEGMENT])
         while segment >= 0:
             kin[segment, CHILDREN] -= 1
-            if kin[segment, CHILDREN] > 0 or kin[segment, PLACE] != KEPT_FOR_CHILDREN:
+            if kin[segment, CHILDREN] > 0 or kin[segment, STATUS] != KEPT_FOR_CHILDREN:
                 break
-            kin[segment, PLACE] = FREE
+            kin[segment, STATUS] = FREE
             free[counts[SPARE]] = segment
             counts[SPARE] += 1
             segment = np.int64(kin[segment, PARENT])
@@ -219,15 +220,15 @@ def last_absent(absence, row, sequence, order, lists):  # type: ignore[no-untype
 
 
 @inline_kernel
-def see_absences(row, positions, lists):  # type: ignore[no-untyped-def]
+def note_absences(row, positions, lists):  # type: ignore[no-untyped-def]
     """Notes the last absences before a row, for segments that start with it."""
-    for absence in range(lists.absent_seen.shape[1]):
-        lists.absent_seen[row, absence] = last_absent(absence, row, positions.sequence[row], positions.order, lists)
+    for absence in range(lists.absent_by_row.shape[1]):
+        lists.absent_by_row[row, absence] = last_absent(absence, row, positions.sequence[row], positions.order, lists)
 
 
 @inline_kernel
 def note_row(row, positions, fulfilled, absence_of, lists):  # type: ignore[no-untyped-def]
-    """Notes what later rows of the sequence depend on: the row's absences, and that it was the last."""
+    """Notes the row as the last of its sequence, and its absences. Later rows depend on both."""
     sequence, order = positions.sequence[row], positions.order
     lists.last_row[sequence] = row
     for at in range(fulfilled.at[row], fulfilled.at[row + 1]):

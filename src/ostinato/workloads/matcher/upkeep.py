@@ -11,14 +11,14 @@ from ostinato.workloads.matcher.store import (
     LIMIT,
     LISTED,
     NODE,
-    PLACE,
     ROW,
+    STATUS,
     USED,
+    note_absences,
     note_row,
     remove,
-    see_absences,
 )
-from ostinato.workloads.matcher.visits import age_at, is_dead_end, obey
+from ostinato.workloads.matcher.visits import age_at, apply_masks, is_dead_end
 
 
 @inline_kernel
@@ -30,19 +30,19 @@ def now_for(pm, row, plan, positions, store, lists):  # type: ignore[no-untyped-
 
 
 @called_kernel
-def sweep(row, orders, plan, positions, store, lists, ledger, ages):  # type: ignore[no-untyped-def]
-    """Removes every partial match that has expired, or that the orders drop at its age."""
+def sweep(row, keep_masks, plan, positions, store, lists, ledger, ages):  # type: ignore[no-untyped-def]
+    """Removes every partial match that has expired, or that the keep masks drop at its age."""
     links, kin, nodes = store.links, store.kin, len(plan.extents.by_place)
     for pm in range(store.counts[USED]):
-        if kin[pm, PLACE] == LISTED:
+        if kin[pm, STATUS] == LISTED:
             node, of_class = np.int64(kin[pm, NODE]), links[pm, CLASS]
             sequence, now = positions.sequence[links[pm, ROW]], now_for(pm, row, plan, positions, store, lists)
             wanted = links[pm, LIMIT] >= now and not is_dead_end(
                 node, links[pm, ROW], sequence, plan.gaps, positions, lists
             )
-            if wanted and orders.restricted[node]:
+            if wanted and keep_masks.restricted[node]:
                 slot = of_class * ages + age_at(node, links[pm, LIMIT], now, plan.extents, ages)
-                wanted = obey(pm, slot, of_class, orders, links, store.masks, ledger.dropped)
+                wanted = apply_masks(pm, slot, of_class, keep_masks, links, store.masks, ledger.dropped)
             if not wanted:
                 ledger.live[of_class] -= 1
                 remove(pm, sequence * nodes + node, links, kin, lists.heads, store.free, store.counts)
@@ -81,7 +81,7 @@ def evict(pms, slots, positions, store, lists, ledger, nodes):  # type: ignore[n
 def note_rows(end, positions, fulfilled, absence_of, lists):  # type: ignore[no-untyped-def]
     """Notes the rows of the history that the new rows depend on."""
     for row in range(end):
-        see_absences(row, positions, lists)
+        note_absences(row, positions, lists)
         note_row(row, positions, fulfilled, absence_of, lists)
 
 

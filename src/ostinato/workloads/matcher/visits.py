@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from ostinato.expressions.run_conditions.kernel_arithmetic import real_equal, real_less
 from ostinato.kernels.kernel_cache import inline_kernel
 from ostinato.workloads.matcher.plan_tables import SPAN, UNBOUNDED
-from ostinato.workloads.matcher.quick_checks import ASK_PROGRAM, answer_quickly
-from ostinato.workloads.matcher.run_checks import ask, read_chain, update_kept
+from ostinato.workloads.matcher.quick_checks import RUN_PROGRAM, quick_verdict
+from ostinato.workloads.matcher.run_checks import condition_holds, read_chain, update_kept
 from ostinato.workloads.matcher.store import TAG, last_absent
 
 NEVER_OVER = np.iinfo(np.int64).max
 """The last position at which a partial match can grow, where nothing bounds its length."""
 
 
-class KernelOrders(NamedTuple):
-    """`Orders` in the form that the kernel reads."""
+class KernelKeepMasks(NamedTuple):
+    """`KeepMasks` in the form that the kernel reads."""
 
     masks: NDArray[np.int64]
     threshold: NDArray[np.int64]
@@ -66,12 +66,12 @@ def shares_pattern(pm, segment, target, masks, patterns):  # type: ignore[no-unt
 
 
 @inline_kernel
-def obey(pm, slot, of_class, orders, links, masks, dropped):  # type: ignore[no-untyped-def]
-    """Takes away the patterns that the orders don't keep it for. Whether any is left."""
-    which = 0 if links[pm, TAG] < orders.threshold[slot] else 1
+def apply_masks(pm, slot, of_class, keep_masks, links, masks, dropped):  # type: ignore[no-untyped-def]
+    """Takes away the patterns that the keep masks drop. Returns whether any is left."""
+    which = 0 if links[pm, TAG] < keep_masks.threshold[slot] else 1
     left = False
     for word in range(masks.shape[1]):
-        remaining = masks[pm, word] & orders.masks[which, slot, word]
+        remaining = masks[pm, word] & keep_masks.masks[which, slot, word]
         left |= remaining != 0
         lost = np.uint64(masks[pm, word] ^ remaining)
         masks[pm, word] = remaining
@@ -85,11 +85,11 @@ def obey(pm, slot, of_class, orders, links, masks, dropped):  # type: ignore[no-
 
 
 @inline_kernel
-def _edge_holds(at, before_row, after_row, asked, values):  # type: ignore[no-untyped-def]
-    before, after, op = asked.edge_before[at], asked.edge_after[at], asked.edge_op[at]
+def _edge_holds(at, before_row, after_row, check_table, values):  # type: ignore[no-untyped-def]
+    before, after, op = check_table.edge_before[at], check_table.edge_after[at], check_table.edge_op[at]
     if not (values.valid[before, before_row] and values.valid[after, after_row]):
         return False
-    if asked.edge_real[at]:
+    if check_table.edge_real[at]:
         x, y = values.real[after, after_row], values.real[before, before_row]
         less, equal = real_less(x, y), real_equal(x, y)
     else:
@@ -103,9 +103,9 @@ def _edge_holds(at, before_row, after_row, asked, values):  # type: ignore[no-un
 
 
 @inline_kernel
-def edges_hold(asker, before_row, after_row, asked, values):  # type: ignore[no-untyped-def]
-    for at in range(asked.edge_at[asker], asked.edge_at[asker + 1]):
-        if not _edge_holds(at, before_row, after_row, asked, values):
+def edges_hold(owner, before_row, after_row, check_table, values):  # type: ignore[no-untyped-def]
+    for at in range(check_table.edge_at[owner], check_table.edge_at[owner + 1]):
+        if not _edge_holds(at, before_row, after_row, check_table, values):
             return False
     return True
 
@@ -124,7 +124,7 @@ def gap_allows(step, last, row, segment, gaps, positions, lists):  # type: ignor
     for at in range(gaps.absent_at[step], gaps.absent_at[step + 1]):
         absence = gaps.absent[at]
         if segment >= 0:
-            occurred = lists.absent_seen[row, absence]
+            occurred = lists.absent_by_row[row, absence]
         else:
             occurred = last_absent(absence, row, positions.sequence[row], positions.order, lists)
         if occurred >= 0 and positions.order[occurred] > positions.order[last]:
@@ -152,23 +152,23 @@ def is_dead_end(node, last, sequence, gaps, positions, lists):  # type: ignore[n
 
 
 @inline_kernel
-def nothing_asked(asker, pm, segment, row, label, labels, asked, store, checks):  # type: ignore[no-untyped-def]
+def no_checks(owner, pm, segment, row, label, labels, check_table, store, checks):  # type: ignore[no-untyped-def]
     return 1
 
 
 @inline_kernel
-def step_checks_hold(step, pm, segment, row, label, labels, asked, store, checks):  # type: ignore[no-untyped-def]
+def step_checks_hold(step, pm, segment, row, label, labels, check_table, store, checks):  # type: ignore[no-untyped-def]
     """The run conditions of a step: 1, 0 or an error. Afterwards `checks.work` has the registers of the new partial
     match."""
-    first, end = asked.check_at[step], asked.check_at[step + 1]
+    first, end = check_table.check_at[step], check_table.check_at[step + 1]
     is_slow = end > first
     if pm >= 0 and segment < 0:
         is_slow = False
         for at in range(first, end):
-            verdict = answer_quickly(at, pm, row, store.features, store.nulls, checks.quick, checks.conditions)
+            verdict = quick_verdict(at, pm, row, store.features, store.nulls, checks.quick, checks.conditions)
             if verdict == 0:
                 return 0
-            is_slow |= verdict == ASK_PROGRAM
+            is_slow |= verdict == RUN_PROGRAM
     if not is_slow and not checks.quick.reads_run[step]:
         return 1
     if len(checks.register_of) > 0:
@@ -185,17 +185,17 @@ def step_checks_hold(step, pm, segment, row, label, labels, asked, store, checks
         if verdict < 0:
             return verdict
     if is_slow:
-        return checks_hold(step, pm, segment, row, label, labels, asked, store, checks)
+        return checks_hold(step, pm, segment, row, label, labels, check_table, store, checks)
     return 1
 
 
 @inline_kernel
-def checks_hold(asker, pm, segment, row, label, labels, asked, store, checks):  # type: ignore[no-untyped-def]
+def checks_hold(owner, pm, segment, row, label, labels, check_table, store, checks):  # type: ignore[no-untyped-def]
     """The run conditions of a step, a guard or an end, by their programs, with the registers in `checks.work`."""
-    for at in range(asked.check_at[asker], asked.check_at[asker + 1]):
-        verdict = ask(
-            asked.check[at], pm, segment, row, label, labels, store.links, store.kin, checks.each, checks.register,
-            checks.work, checks.conditions,
+    for at in range(check_table.check_at[owner], check_table.check_at[owner + 1]):
+        verdict = condition_holds(
+            check_table.check[at], pm, segment, row, label, labels, store.links, store.kin, checks.each,
+            checks.register, checks.work, checks.conditions,
         )  # fmt: skip
         if verdict != 1:
             return verdict

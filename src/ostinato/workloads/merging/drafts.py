@@ -1,6 +1,6 @@
 """PatternProgram -> Draft: the same automaton, with names and conditions in place of the program's own numbers.
 
-Sub-patterns of two drafts are equal where they match the same events. So drafts can be compared, renamed and cut.
+Equal sub-patterns of two drafts match the same events. So drafts can be compared, renamed and cut.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from ostinato.workloads.merging.pattern_program import START, EdgeCheck, Pattern
 from ostinato.workloads.merging.renamed_conditions import renamed
 
 NO_PATTERN = -1
-"""The pattern of a draft that is a segment of several."""
+"""Marks a draft that is a segment of several patterns."""
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """A step. `segment`: the number of the segment whose match takes it, None for one event.
+class DraftStep:
+    """A step takes one event, or a match of the segment with number `segment`.
 
-    With a segment, `label` is that of its last event, and `condition`, `absent` and `edges` are about its first.
+    With a segment, `label` is that of its last event, and `condition`, `absent` and `edges` are about its first event.
     """
 
     source: int
@@ -40,13 +40,13 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One pattern, or one segment (`pattern` is NO_PATTERN, and its one accepting state is where it is complete)."""
+    """One pattern, or one segment (`pattern` is NO_PATTERN, and it has one accepting state)."""
 
     pattern: int
     names: tuple[str, ...]
     """The canonical variable of each label of the program."""
     states: int
-    ways: tuple[Way, ...]
+    steps: tuple[DraftStep, ...]
     accepting: Mapping[int, tuple[RunCondition, ...]] = field(default_factory=dict)
     extent: Extent = field(default_factory=Extent)
     bounded: bool = False
@@ -67,8 +67,9 @@ class Draft:
         return replace(
             self,
             names=tuple(names.get(name, name) for name in self.names),
-            ways=tuple(
-                replace(way, label=names.get(way.label, way.label), checks=conditions(way.checks)) for way in self.ways
+            steps=tuple(
+                replace(step, label=names.get(step.label, step.label), checks=conditions(step.checks))
+                for step in self.steps
             ),
             accepting={state: conditions(checks) for state, checks in self.accepting.items()},
         )
@@ -77,8 +78,8 @@ class Draft:
 def draft_of(number: int, program: PatternProgram) -> Draft:
     """Pattern `number` of the plan, without states that lie on no path from START to an end."""
     useful = _useful(program)
-    ways = tuple(
-        Way(
+    steps = tuple(
+        DraftStep(
             step.source,
             program.labels[step.label],
             step.target,
@@ -96,7 +97,7 @@ def draft_of(number: int, program: PatternProgram) -> Draft:
         for state, checks in program.accepting
         if state in useful
     }
-    return Draft(number, program.labels, program.states, ways, ends, program.extent, program.bounded)
+    return Draft(number, program.labels, program.states, steps, ends, program.extent, program.bounded)
 
 
 def _useful(program: PatternProgram) -> set[int]:

@@ -1,7 +1,7 @@
 """PatternPrograms -> MergedPlan: one graph in which equal sub-patterns of all patterns are matched once.
 
-At the start of patterns, sub-patterns are equal where their states have equal ways in (`state_classes.py`). At other
-offsets they are equal where they are equal chains (`segments.py`). A sub-pattern that only has more conditions than
+At the start of patterns, sub-patterns are equal if their states have equal incoming steps (`state_classes.py`). At
+other offsets they are equal if they are equal chains (`segments.py`). A sub-pattern that only has more conditions than
 another is matched with it, under a guard (`guards.py`).
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.event_queries.plan.event_program import Extent
-from ostinato.workloads.merging.drafts import NO_PATTERN, Draft, Way, draft_of
+from ostinato.workloads.merging.drafts import NO_PATTERN, Draft, DraftStep, draft_of
 from ostinato.workloads.merging.guards import with_guards
 from ostinato.workloads.merging.pattern_program import EdgeCheck, PatternProgram
 from ostinato.workloads.merging.segments import with_segments
@@ -25,8 +25,8 @@ NO_SEGMENT = -1
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Conditions of `patterns` (a bit set) on a step, beyond those of the step. Where one fails, the new partial match
-    isn't kept for these patterns."""
+    """Further conditions of `patterns` (a bit set) on a step. If one fails, the new partial match isn't kept for these
+    patterns."""
 
     patterns: int
     checks: tuple[int, ...] = ()
@@ -35,7 +35,7 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """A partial match of `source` grows into one of `target` by an event that fulfils `condition`. Where `segment` is a
+    """A partial match of `source` grows into one of `target` by an event that fulfils `condition`. If `segment` is a
     node, it grows by a later partial match of that node. Then `condition` is that of the segment's first event, and
     `absent` and `edges` are about the gap before it."""
 
@@ -51,12 +51,12 @@ class PlanStep:
     guards: tuple[Guard, ...] = ()
 
     @property
-    def asked_checks(self) -> tuple[int, ...]:
+    def all_checks(self) -> tuple[int, ...]:
         """Run conditions of all patterns, guards included."""
         return (*self.checks, *(check for guard in self.guards for check in guard.checks))
 
     @property
-    def asked_edges(self) -> tuple[EdgeCheck, ...]:
+    def all_edges(self) -> tuple[EdgeCheck, ...]:
         return (*self.edges, *(edge for guard in self.guards for edge in guard.edges))
 
 
@@ -64,7 +64,7 @@ class PlanStep:
 class PlanNode:
     """A sub-pattern. `label` is the canonical variable of its last event (number in `MergedPlan.labels`, -1 for ROOT).
 
-    `patterns` is the pattern-sharing degree as a bit set: bit p is set where pattern p can still be reached.
+    `patterns` is the pattern-sharing degree as a bit set: bit p is set if pattern p can still be reached.
     """
 
     label: int
@@ -111,8 +111,8 @@ class MergedPlan:
         return {bits: tuple(nodes) for bits, nodes in clusters.items()}
 
     @property
-    def in_common(self) -> tuple[int, ...]:
-        """The patterns that have a state in common with another."""
+    def sharing_patterns(self) -> tuple[int, ...]:
+        """The patterns that share a state with another pattern."""
         sharing = 0
         for patterns in self.clusters():
             if patterns.bit_count() > 1:
@@ -125,13 +125,13 @@ def merge(
 ) -> MergedPlan:
     """The plan of patterns of one stream.
 
-    `offsets`: also share equal chains inside patterns. `guards`: also share sub-patterns of which one only has more
-    conditions. `separate`: share nothing but the empty match, for comparison (SHARP-Sep).
+    `offsets`: also share equal chains inside patterns. `guards`: also share two sub-patterns if one only has more
+    conditions than the other. `separate`: share nothing but the empty match, for comparison (SHARP-Sep).
     """
     if len({program.stream for program in programs}) > 1:
         raise ValueError("patterns of several streams have several plans")
     drafts = [draft_of(number, program) for number, program in enumerate(programs)]
-    apart = sum(len({way.target for way in draft.ways}) for draft in drafts)
+    apart = sum(len({step.target for step in draft.steps}) for draft in drafts)
     if offsets and not separate:
         drafts = with_segments(drafts)
     if guards and not separate:
@@ -140,7 +140,7 @@ def merge(
 
 
 class _Assembly:
-    """Makes classes of states to nodes, numbered by length and then in the order of the patterns."""
+    """Turns classes of states into nodes, numbered by length and then in the order of the patterns."""
 
     def __init__(self, drafts: Sequence[Draft], *, separate: bool) -> None:
         self.drafts = drafts
@@ -154,10 +154,10 @@ class _Assembly:
         }
         guards: dict[PlanStep, dict[Guard, int]] = {}
         for draft_number, draft in enumerate(drafts):
-            for way in draft.ways:
-                own_guards = guards.setdefault(self._step(draft_number, way), {})
-                if way.guards or way.guard_edges:
-                    guard = Guard(0, self._checks(way.guards), way.guard_edges)
+            for step in draft.steps:
+                own_guards = guards.setdefault(self._plan_step(draft_number, step), {})
+                if step.guards or step.guard_edges:
+                    guard = Guard(0, self._checks(step.guards), step.guard_edges)
                     own_guards[guard] = own_guards.get(guard, 0) | 1 << draft.pattern
         steps = [
             replace(step, guards=tuple(replace(guard, patterns=bits) for guard, bits in own_guards.items()))
@@ -170,7 +170,7 @@ class _Assembly:
 
     def plan(self, programs: Sequence[PatternProgram], states_apart: int) -> MergedPlan:
         ends = tuple(self._ends())
-        labels = tuple(dict.fromkeys(way.label for draft in self.drafts for way in draft.ways))
+        labels = tuple(dict.fromkeys(step.label for draft in self.drafts for step in draft.steps))
         return MergedPlan(
             names=tuple(program.name for program in programs),
             labels=labels,
@@ -186,17 +186,17 @@ class _Assembly:
             bounded=tuple(program.bounded for program in programs),
         )
 
-    def _step(self, draft_number: int, way: Way) -> PlanStep:
-        """The step of a way, with classes in place of nodes."""
+    def _plan_step(self, draft_number: int, step: DraftStep) -> PlanStep:
+        """The draft's step in the plan, with classes in place of nodes."""
         return PlanStep(
-            source=self.classes.of(draft_number, way.source),
-            target=self.classes.of(draft_number, way.target),
-            condition=way.condition,
-            absent=way.absent,
-            adjacent=way.adjacent,
-            checks=self._checks(way.checks),
-            edges=way.edges,
-            segment=NO_SEGMENT if way.segment is None else self.segment_end[way.segment],
+            source=self.classes.of(draft_number, step.source),
+            target=self.classes.of(draft_number, step.target),
+            condition=step.condition,
+            absent=step.absent,
+            adjacent=step.adjacent,
+            checks=self._checks(step.checks),
+            edges=step.edges,
+            segment=NO_SEGMENT if step.segment is None else self.segment_end[step.segment],
         )
 
     def _checks(self, conditions: tuple[RunCondition, ...]) -> tuple[int, ...]:
@@ -217,10 +217,10 @@ class _Assembly:
         label_number = {name: label for label, name in enumerate(labels)}
         nodes = {ROOT: PlanNode(-1, patterns[ROOT], Extent(), 0)}
         for draft_number, draft in enumerate(self.drafts):
-            for way in draft.ways:
-                group = self.classes.of(draft_number, way.target)
+            for step in draft.steps:
+                group = self.classes.of(draft_number, step.target)
                 node = self.number[group]
-                nodes[node] = PlanNode(label_number[way.label], patterns[node], draft.extent, self.lengths[group])
+                nodes[node] = PlanNode(label_number[step.label], patterns[node], draft.extent, self.lengths[group])
         return tuple(nodes[number] for number in range(len(nodes)))
 
 
@@ -236,8 +236,8 @@ def _shortest(steps: Iterable[PlanStep], count: int) -> list[int]:
             events = 1 if step.segment == NO_SEGMENT else lengths[step.segment]
             if source is None or events is None:
                 continue
-            known = lengths[step.target]
-            if known is None or source + events < known:
+            shortest = lengths[step.target]
+            if shortest is None or source + events < shortest:
                 lengths[step.target] = source + events
                 changed = True
     return [length for length in lengths if length is not None]

@@ -7,6 +7,8 @@ workload. Conditions over several events are expressions over canonical variable
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ostinato.event_queries.language.event_query import RunCondition
@@ -46,9 +48,23 @@ class PatternStep:
     edges: tuple[EdgeCheck, ...] = ()
 
 
+def canonical_names(qualifies: Sequence[int]) -> tuple[str, ...]:
+    """The names of variables with these conditions over one event, in the order of the pattern.
+
+    >>> canonical_names([0, 4, 0])
+    ('c0#1', 'c4#1', 'c0#2')
+    """
+    counts: Counter[int] = Counter()
+    names = []
+    for condition in qualifies:
+        counts[condition] += 1
+        names.append(f"c{condition}#{counts[condition]}")
+    return tuple(names)
+
+
 @dataclass(frozen=True, slots=True)
 class PatternProgram:
-    """`labels` are the canonical names of the variables: equal sub-patterns of two patterns have equal names.
+    """`labels` are `canonical_names` of the variables: equal sub-patterns of two patterns have equal names.
 
     Every state but START is entered by one label only, and the automaton is deterministic over labels, so a match is
     found once. `accepting` gives each accepting state with the run conditions that only the end of a match decides.

@@ -16,12 +16,9 @@ class PlanConditions:
     program: RunProgram
     """Condition i is `MergedPlan.run[i]`. The values of features follow."""
     conditions: tuple[MatchCondition, ...]
-    """For each of `MergedPlan.run` the label for each of whose events it is checked, and the register for that
-    event."""
+    """By number in `MergedPlan.run`. A condition over each event of a variable has that label, and the register for
+    the event."""
     features: tuple[tuple[int, ...], ...]
-    """[node] numbers in `program` of the values that tell its partial matches apart; those that are decided soonest
-    come first. A value reads bound variables only (`interpreter.value_of` with the last event as the row)."""
-    to_ask: tuple[int, ...]
-    """[node] number of run conditions and edge checks ahead of a partial match (SHARP, Section 5)."""
+    """[node] numbers in `program` of its features (`features.py`)."""
     row_values: RowValues
     """Computes the columns of `program` that aren't inputs."""

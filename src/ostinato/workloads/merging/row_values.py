@@ -42,9 +42,9 @@ class RowValues:
             read = self.reads.get(expr)
             if read is None:
                 return plain(expr)
-            known = {read: plain(read)}
-            kinds = {read: known[read].type}
-            return prepare(expr, kinds.get, self.settings).vector(known.get, rows)
+            inputs = {read: plain(read)}
+            types = {read: inputs[read].type}
+            return prepare(expr, types.get, self.settings).vector(inputs.get, rows)
 
         return value
 
@@ -59,12 +59,12 @@ def pulled(expr: Expr, reads: dict[Expr, Expr], row_type: RowType) -> Expr:
     inner = rebuild(expr, lambda operand: pulled(operand, reads, row_type))
     if not isinstance(inner, Call) or inner.name not in PULLED or len(inner.args) != 1:
         return inner
-    (at,) = inner.args
-    if not isinstance(at, Navigation) or any(isinstance(node, RowClassifier) for node in walk(at.operand)):
+    (argument,) = inner.args
+    if not isinstance(argument, Navigation) or any(isinstance(node, RowClassifier) for node in walk(argument.operand)):
         return inner
-    read = reads.get(at.operand, at.operand)
-    if at.operand == IS_BOUND or not t.is_numeric(row_type(read)):
+    read = reads.get(argument.operand, argument.operand)
+    if argument.operand == IS_BOUND or not t.is_numeric(row_type(read)):
         return inner
-    computed = replace(inner, args=(at.operand,))
+    computed = replace(inner, args=(argument.operand,))
     reads[computed] = read
-    return replace(at, operand=computed)
+    return replace(argument, operand=computed)

@@ -4,10 +4,9 @@ A chain is two or more single events in a row: no loop, nothing absent or adjace
 are equal if their events have equal conditions, alone and among themselves. Their patterns must have equal extents, and
 all of them a bound or none.
 
-A segment on its own also makes sub-matches that no prefix ever needs. So a chain becomes a segment only where that
-pays: at least two patterns have it, in states that aren't one node already, and a condition between its own events
-rejects most sub-matches. Of overlapping chains the one that saves most states is taken. A pattern joins a segment at
-most once.
+A segment on its own also makes sub-matches that no prefix ever needs. So a chain becomes a segment only if that pays:
+at least two patterns have it, in states that aren't one node already, and a condition between its own events rejects
+most sub-matches. Of overlapping chains the one that saves most states is taken. A pattern joins a segment at most once.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ostinato.event_queries.language.event_query import RunCondition
-from ostinato.workloads.merging.drafts import NO_PATTERN, Draft, Way, reachable
+from ostinato.workloads.merging.drafts import NO_PATTERN, Draft, DraftStep, reachable
 from ostinato.workloads.merging.pattern_program import START
 from ostinato.workloads.merging.renamed_conditions import events_read, renamed
 from ostinato.workloads.merging.state_classes import classes_of
@@ -27,12 +26,12 @@ LONGEST = 16
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
-    """The ways of one draft that a segment may replace."""
+    """The steps of one draft that a segment may replace."""
 
     draft: int
-    ways: tuple[Way, ...]
+    steps: tuple[DraftStep, ...]
     inside: tuple[tuple[RunCondition, ...], ...]
-    """[way] the checks that read events of the chain only."""
+    """[step] the checks that read events of the chain only."""
     outside: tuple[RunCondition, ...]
     """The checks that also read earlier events."""
     state_class: int
@@ -40,17 +39,17 @@ class _Chain:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(way.label for way in self.ways)
+        return tuple(step.label for step in self.steps)
 
     @property
     def states(self) -> frozenset[int]:
-        return frozenset(way.target for way in self.ways)
+        return frozenset(step.target for step in self.steps)
 
     def key(self, draft: Draft) -> Hashable:
         """Equal for equal chains: variables are named by their position in the chain. `draft` is the chain's own."""
         local = {name: f"@{position}" for position, name in enumerate(self.names)}
         checks = tuple(frozenset(renamed(check, local) for check in checks) for checks in self.inside)
-        conditions, edges = tuple(way.condition for way in self.ways), tuple(way.edges for way in self.ways[1:])
+        conditions, edges = tuple(step.condition for step in self.steps), tuple(step.edges for step in self.steps[1:])
         return draft.shares_with, conditions, edges, checks
 
 
@@ -62,14 +61,14 @@ def with_segments(drafts: Sequence[Draft]) -> list[Draft]:
     candidates = sorted(filter(_are_worth_it, equal_chains.values()), key=_saving, reverse=True)
     result = list(drafts)
     segments: list[Draft] = []
-    taken: dict[int, set[int]] = {}
+    used_states: dict[int, set[int]] = {}
     for chains in candidates:
-        free = [chain for chain in chains if not taken.get(chain.draft, set()) & chain.states]
+        free = [chain for chain in chains if not used_states.get(chain.draft, set()) & chain.states]
         names, members = _agreed(free, result)
         if not _are_worth_it(members):
             continue
         for chain in members:
-            taken.setdefault(chain.draft, set()).update(chain.states)
+            used_states.setdefault(chain.draft, set()).update(chain.states)
             result[chain.draft] = _joined(result[chain.draft], chain, names, len(segments))
         segments.append(_segment(members[0], names, drafts[members[0].draft]))
     return [*result, *segments]
@@ -82,50 +81,50 @@ def _chains(drafts: Sequence[Draft]) -> Iterator[_Chain]:
     """All chains with a condition between their own events."""
     classes = classes_of(drafts)
     for number, draft in enumerate(drafts):
-        for ways in _stretches(draft):
-            split = _split_checks(ways)
-            if split is not None and (any(split[0]) or any(way.edges for way in ways[1:])):
-                yield _Chain(number, ways, *split, classes.of(number, ways[-1].target))
+        for steps in _stretches(draft):
+            split = _split_checks(steps)
+            if split is not None and (any(split[0]) or any(step.edges for step in steps[1:])):
+                yield _Chain(number, steps, *split, classes.of(number, steps[-1].target))
 
 
-def _stretches(draft: Draft) -> Iterator[tuple[Way, ...]]:
-    """Two or more ways in a row, each the only one between two states that take one event in every match."""
-    entering: dict[int, list[Way]] = {}
-    leaving: dict[int, list[Way]] = {}
+def _stretches(draft: Draft) -> Iterator[tuple[DraftStep, ...]]:
+    """Two or more steps in a row, each the only one between two states that take one event in every match."""
+    entering: dict[int, list[DraftStep]] = {}
+    leaving: dict[int, list[DraftStep]] = {}
     states_of: dict[str, set[int]] = {}
-    for way in draft.ways:
-        entering.setdefault(way.target, []).append(way)
-        leaving.setdefault(way.source, []).append(way)
-        states_of.setdefault(way.label, set()).add(way.target)
-    following = {state: {way.target for way in ways} for state, ways in leaving.items()}
+    for step in draft.steps:
+        entering.setdefault(step.target, []).append(step)
+        leaving.setdefault(step.source, []).append(step)
+        states_of.setdefault(step.label, set()).add(step.target)
+    following = {state: {step.target for step in steps} for state, steps in leaving.items()}
     in_loops = {state for state in following if state in reachable(following[state], following)}
 
-    def is_single(way: Way) -> bool:
-        alone = len(entering[way.target]) == 1 and len(states_of[way.label]) == 1
-        return alone and way.target not in in_loops and not way.adjacent
+    def is_single(step: DraftStep) -> bool:
+        alone = len(entering[step.target]) == 1 and len(states_of[step.label]) == 1
+        return alone and step.target not in in_loops and not step.adjacent
 
-    for first in draft.ways:
-        ways = [first]
-        while is_single(ways[-1]) and len(ways) < LONGEST and ways[-1].target not in draft.accepting:
-            onward = leaving.get(ways[-1].target, [])
+    for first in draft.steps:
+        steps = [first]
+        while is_single(steps[-1]) and len(steps) < LONGEST and steps[-1].target not in draft.accepting:
+            onward = leaving.get(steps[-1].target, [])
             if len(onward) != 1 or onward[0].absent or not is_single(onward[0]):
                 break
-            ways.append(onward[0])
-            yield tuple(ways)
+            steps.append(onward[0])
+            yield tuple(steps)
 
 
 def _split_checks(
-    ways: Sequence[Way],
+    steps: Sequence[DraftStep],
 ) -> tuple[tuple[tuple[RunCondition, ...], ...], tuple[RunCondition, ...]] | None:
-    """(the checks inside the chain, by way; those that read earlier events). None if one of the latter can't wait."""
+    """(the checks inside the chain, by step; those that read earlier events). None if one of the latter can't wait."""
     inside: list[tuple[RunCondition, ...]] = []
     outside: list[RunCondition] = []
     bound: set[str] = set()
-    for position, way in enumerate(ways):
-        bound.add(way.label)
-        own = tuple(check for check in way.checks if _reads_only(check, bound, is_first=position == 0))
+    for position, step in enumerate(steps):
+        bound.add(step.label)
+        own = tuple(check for check in step.checks if _reads_only(check, bound, is_first=position == 0))
         inside.append(own)
-        outside.extend(check for check in way.checks if check not in own)
+        outside.extend(check for check in step.checks if check not in own)
     return (tuple(inside), tuple(outside)) if all(map(_can_wait, outside)) else None
 
 
@@ -139,7 +138,7 @@ def _can_wait(check: RunCondition) -> bool:
     return all(read.rows is not None and len(read.rows) == 1 for read in events_read(check.condition))
 
 
-# --- which become segments --------------------------------------------------------------------------------------------
+# --- choosing segments ------------------------------------------------------------------------------------------------
 
 
 def _are_worth_it(chains: Sequence[_Chain]) -> bool:
@@ -148,7 +147,7 @@ def _are_worth_it(chains: Sequence[_Chain]) -> bool:
 
 def _saving(chains: Sequence[_Chain]) -> tuple[int, int]:
     """(the number of states that are saved, the length)."""
-    length = len(chains[0].ways)
+    length = len(chains[0].steps)
     return len({chain.state_class for chain in chains}) * (length - 1) - length, length
 
 
@@ -163,7 +162,7 @@ def _agreed(chains: Sequence[_Chain], drafts: Sequence[Draft]) -> tuple[tuple[st
         return list(first.values())
 
     # Names at the start of a pattern stay if possible: other patterns may share them as a prefix.
-    options = dict.fromkeys(chain.names for chain in sorted(chains, key=lambda chain: chain.ways[0].source != START))
+    options = dict.fromkeys(chain.names for chain in sorted(chains, key=lambda chain: chain.steps[0].source != START))
     return max(((names, takers(names)) for names in options), key=lambda option: len(option[1]), default=((), []))
 
 
@@ -173,28 +172,28 @@ def _agreed(chains: Sequence[_Chain], drafts: Sequence[Draft]) -> tuple[tuple[st
 def _joined(draft: Draft, chain: _Chain, names: tuple[str, ...], segment: int) -> Draft:
     """The draft with one step over the segment in place of the chain. A chain at the start is the segment itself."""
     draft = draft.renamed(dict(zip(chain.names, names, strict=True)))
-    if chain.ways[0].source == START:
+    if chain.steps[0].source == START:
         return draft
-    by_target = {way.target: way for way in draft.ways if way.target in chain.states}
-    ways = [by_target[way.target] for way in chain.ways]
-    split = _split_checks(ways)
+    by_target = {step.target: step for step in draft.steps if step.target in chain.states}
+    steps = [by_target[step.target] for step in chain.steps]
+    split = _split_checks(steps)
     assert split is not None, "it could be split before it was renamed"
-    over = replace(ways[0], label=names[-1], target=ways[-1].target, checks=split[1], segment=segment)
-    others = tuple(way for way in draft.ways if way.target not in chain.states)
-    return replace(draft, ways=(*others, over))
+    over = replace(steps[0], label=names[-1], target=steps[-1].target, checks=split[1], segment=segment)
+    others = tuple(step for step in draft.steps if step.target not in chain.states)
+    return replace(draft, steps=(*others, over))
 
 
 def _segment(chain: _Chain, names: tuple[str, ...], draft: Draft) -> Draft:
     local = dict(zip(chain.names, names, strict=True))
-    ways = tuple(
-        Way(
+    steps = tuple(
+        DraftStep(
             source=position,
             label=names[position],
             target=position + 1,
-            condition=way.condition,
+            condition=step.condition,
             checks=tuple(renamed(check, local) for check in chain.inside[position]),
-            edges=way.edges if position else (),
+            edges=step.edges if position else (),
         )
-        for position, way in enumerate(chain.ways)
+        for position, step in enumerate(chain.steps)
     )
-    return Draft(NO_PATTERN, names, len(ways) + 1, ways, {len(ways): ()}, *draft.shares_with)
+    return Draft(NO_PATTERN, names, len(steps) + 1, steps, {len(steps): ()}, *draft.shares_with)

@@ -1,8 +1,8 @@
-"""Drafts -> classes of states that become one node: states that are reached in the same way.
+"""Drafts -> classes of states that become one node.
 
 Forward merging by partition refinement. Two states are in one class if their last events have the same variable,
-condition and extent, both patterns or neither have a bound, and their ways in come from the same classes under the same
-conditions. So the partial matches of one are exactly those of the other, whatever follows. Two states of one pattern
+condition and extent, both patterns or neither have a bound, and their incoming steps come from the same classes under
+the same conditions. So both states have exactly the same partial matches, whatever follows. Two states of one pattern
 are never in one class, since the pattern is deterministic.
 """
 
@@ -35,7 +35,9 @@ def classes_of(drafts: Sequence[Draft], *, separate: bool = False) -> StateClass
     graph = _StateGraph(drafts, separate)
     classes, count = _numbered(graph.keys)
     while True:
-        refined, now = _numbered([(classes[state], graph.ways_in(state, classes)) for state in range(len(classes))])
+        refined, now = _numbered(
+            [(classes[state], graph.incoming_key(state, classes)) for state in range(len(classes))]
+        )
         if now == count:
             return StateClasses(count, {key: classes[state] for key, state in graph.states.items()})
         classes, count = refined, now
@@ -48,33 +50,34 @@ class _StateGraph:
         self.states: dict[tuple[int, int], int] = {}
         self.keys: list[Hashable] = [None]
         for draft_number, draft in enumerate(drafts):
-            for way in draft.ways:
-                if (draft_number, way.target) not in self.states:
-                    self.states[draft_number, way.target] = len(self.keys)
-                    self.keys.append((way.label, draft.shares_with, draft_number if separate else _NOTHING))
+            for step in draft.steps:
+                if (draft_number, step.target) not in self.states:
+                    self.states[draft_number, step.target] = len(self.keys)
+                    self.keys.append((step.label, draft.shares_with, draft_number if separate else _NOTHING))
         self.incoming: list[list[tuple[int, int, int]]] = [[] for _ in self.keys]
+        """[state] (source, set of conditions, segment) of each step into it."""
         segment_ends = [
             self.states[draft_number, next(iter(draft.accepting))]
             for draft_number, draft in enumerate(drafts)
             if draft.pattern == NO_PATTERN
         ]
-        questions: dict[Hashable, int] = {}
+        condition_sets: dict[Hashable, int] = {}
         for draft_number, draft in enumerate(drafts):
-            for way in draft.ways:
-                source = 0 if way.source == START else self.states[draft_number, way.source]
-                segment = _NOTHING if way.segment is None else segment_ends[way.segment]
-                conditions = (way.condition, way.absent, way.adjacent, frozenset(way.checks), way.edges)
-                question = questions.setdefault(conditions, len(questions))
-                self.incoming[self.states[draft_number, way.target]].append((source, question, segment))
+            for step in draft.steps:
+                source = 0 if step.source == START else self.states[draft_number, step.source]
+                segment = _NOTHING if step.segment is None else segment_ends[step.segment]
+                conditions = (step.condition, step.absent, step.adjacent, frozenset(step.checks), step.edges)
+                condition_set = condition_sets.setdefault(conditions, len(condition_sets))
+                self.incoming[self.states[draft_number, step.target]].append((source, condition_set, segment))
 
-    def ways_in(self, state: int, classes: Sequence[int]) -> Hashable:
-        """The ways into a state, by class. Sets are slow, so there is one only where the ways differ."""
-        ways = [
-            (classes[source], question, _NOTHING if segment == _NOTHING else classes[segment])
-            for source, question, segment in self.incoming[state]
+    def incoming_key(self, state: int, classes: Sequence[int]) -> Hashable:
+        """The steps into a state, by class. Sets are slow, so there is one only if the steps differ."""
+        steps = [
+            (classes[source], condition_set, _NOTHING if segment == _NOTHING else classes[segment])
+            for source, condition_set, segment in self.incoming[state]
         ]
-        are_alike = ways and all(way == ways[0] for way in ways)
-        return ways[0] if are_alike else frozenset(ways)
+        are_alike = steps and all(step == steps[0] for step in steps)
+        return steps[0] if are_alike else frozenset(steps)
 
 
 def _numbered(keys: Sequence[Hashable]) -> tuple[list[int], int]:

@@ -29,7 +29,7 @@ from ostinato.expressions.syntax import (
     rebuild,
 )
 from ostinato.rows.column_names import PREFIX
-from ostinato.workloads.plan.row_graph import Place, RowGraph, RowNode
+from ostinato.workloads.plan.row_graph import PartitionPosition, RowGraph, RowNode
 
 PLACE = f"{PREFIX}place"
 """A column that run conditions may read: the number of the row in its partition."""
@@ -37,14 +37,14 @@ PLACE = f"{PREFIX}place"
 
 @dataclass(frozen=True, slots=True)
 class RowTest:
-    """A test of one row: the parts of its condition, and its allowed position in the partition.
+    """A test of one row: its conditions, and its allowed position in the partition.
 
-    `is_timed`: the row must have a time. `is_negated`: the test holds where the rest doesn't (NULL counts as not).
+    `is_timed`: the row must have a time. `is_negated`: the test holds where the rest doesn't (NULL counts as false).
     """
 
     row: Expr | None = None
     neighbours: Expr | None = None
-    place: Place = Place.ANYWHERE
+    position: PartitionPosition = PartitionPosition.ANYWHERE
     at_end: bool = False
     is_timed: bool = False
     is_negated: bool = False
@@ -59,23 +59,23 @@ class RowTests:
     def of_node(self, plan: MatchPlan, node: RowNode, is_timed: bool) -> int:
         """The number of the test for a row to be consumed in a node."""
         return self._numbered(
-            replace(_parts(plan, node.state), place=node.place, at_end=node.at_end, is_timed=is_timed)
+            replace(_state_test(plan, node.state), position=node.position, at_end=node.at_end, is_timed=is_timed)
         )
 
     def forbidden(self, plan: MatchPlan, state: int) -> tuple[int, ...]:
-        """The number of the test that rows skipped in a state must not fulfil; none where every row may be skipped.
+        """The number of the test that rows skipped in a state must not fulfil; none if every row may be skipped.
 
         Rows without a time needn't be forbidden. They are at one end of their partition, never between two rows with
         times.
         """
-        parts = _parts(plan, state)
-        return () if parts == RowTest() else (self._numbered(replace(parts, is_negated=True)),)
+        test = _state_test(plan, state)
+        return () if test == RowTest() else (self._numbered(replace(test, is_negated=True)),)
 
     def _numbered(self, test: RowTest) -> int:
         return self.numbers.setdefault(test, len(self.numbers))
 
 
-def _parts(plan: MatchPlan, state: int) -> RowTest:
+def _state_test(plan: MatchPlan, state: int) -> RowTest:
     condition = plan.state_conditions[state]
     return RowTest(
         None if condition.row == NONE else plan.row_conditions[condition.row],
@@ -83,7 +83,7 @@ def _parts(plan: MatchPlan, state: int) -> RowTest:
     )
 
 
-# --- the run ----------------------------------------------------------------------------------------------------------
+# --- run conditions ---------------------------------------------------------------------------------------------------
 
 
 def why_declined(plan: MatchPlan) -> str | None:
@@ -101,12 +101,12 @@ def why_declined(plan: MatchPlan) -> str | None:
 
 def may_skip(plan: MatchPlan) -> Callable[[int], bool]:
     """Whether no run condition reads the rows of a state, and the state has none itself."""
-    seen: set[str] = set()
+    read: set[str] = set()
     for condition in plan.run_conditions:
         for node in references(condition):
             if isinstance(node, Navigation | Aggregate) and not _is_at_an_end(node):
-                seen.update(plan.bound.variables if node.rows is None else node.rows)
-    return lambda state: plan.state_conditions[state].run == NONE and plan.nfa.states[state].variable not in seen
+                read.update(plan.bound.variables if node.rows is None else node.rows)
+    return lambda state: plan.state_conditions[state].run == NONE and plan.nfa.states[state].variable not in read
 
 
 def _is_at_an_end(node: Navigation | Aggregate) -> bool:
@@ -132,9 +132,10 @@ class ClauseConditions:
     def checks(self, node: int) -> tuple[int, ...]:
         """The numbers of the conditions on every step to a node."""
         conditions = []
-        at = self.plan.state_conditions[self.graph.nodes[node].state].run
-        if at != NONE:
-            conditions += [self._over_labels(conjunct, node) for conjunct in _conjuncts(self.plan.run_conditions[at])]
+        number = self.plan.state_conditions[self.graph.nodes[node].state].run
+        if number != NONE:
+            conjuncts = _conjuncts(self.plan.run_conditions[number])
+            conditions += [self._over_labels(conjunct, node) for conjunct in conjuncts]
         clause = self.plan.bound.clause
         if clause.within is not None and clause.max_length is not None:
             conditions.append(self._over_labels(_not_longer(clause.max_length), node))
@@ -170,7 +171,7 @@ class ClauseConditions:
         )
 
     def _moved(self, navigation: Navigation) -> Navigation:
-        """PREV and NEXT as a column of their own: the matcher doesn't see the neighbours of a row in its partition."""
+        """PREV and NEXT as a column of their own, since the matcher doesn't see a row's neighbours in its partition."""
         if navigation.shift == 0:
             return navigation
         fixed = Navigation(navigation.operand, None, Anchor.LAST, shift=navigation.shift)
@@ -186,7 +187,7 @@ def _of_nothing(aggregate: Aggregate, label: str) -> Expr:
 
 
 def _conjuncts(condition: Expr) -> tuple[Expr, ...]:
-    """The operands of AND, which clauses may share one by one. They stay together where one may protect another from
+    """The operands of AND, which clauses may share one by one. They stay together if one may protect another from
     failing."""
     if not isinstance(condition, Operator) or condition.op != "and" or any(map(may_fail, condition.args)):
         return (condition,)
@@ -195,6 +196,6 @@ def _conjuncts(condition: Expr) -> tuple[Expr, ...]:
 
 def _not_longer(max_length: int) -> Expr:
     """MAXLENGTH as a condition."""
-    here = Navigation(Column(PLACE), None, Anchor.LAST)
+    last = Navigation(Column(PLACE), None, Anchor.LAST)
     first = Navigation(Column(PLACE), None, Anchor.FIRST)
-    return Operator("<=", (Operator("-", (here, first)), Literal("number", str(max_length - 1))))
+    return Operator("<=", (Operator("-", (last, first)), Literal("number", str(max_length - 1))))

@@ -1,13 +1,13 @@
 """Typed clauses of a workload -> ClausesPlan: the clauses that are matched together, as pattern programs.
 
-Only ALL MATCHES can be shed. In other modes a dropped match would make room for wrong ones. Clauses in other modes, and
-those that the shared matcher declines, run alone and exactly if they have no bound, and are refused by name if they
-have one. Clauses with equal PARTITION BY and ORDER BY are one stream. In a stream every condition over one row has one
-number, whichever clause it comes from. On a streaming DataFrame a match leaves with its last row, so clauses that need
-later rows aren't matched together.
+Only ALL MATCHES can be shed. In other modes a dropped match would make room for wrong ones. A clause in another mode,
+or one that the shared matcher declines, runs alone and exactly. If it has a bound, planning raises an error. Clauses
+with equal PARTITION BY and ORDER BY are one stream. In a stream every condition over one row has one number, whichever
+clause it comes from. On a streaming DataFrame a match is emitted with its last row, so clauses that need later rows
+aren't matched together.
 
-Without a bound, clauses of a batch are matched together by choice, where they have a state in common. Each may still
-run alone. On a stream one operator for all is cheaper than one for each, whatever they have in common.
+Without a bound, clauses of a batch are matched together by choice, if they share a state. Each may still run alone. On
+a stream one operator for all is cheaper than one for each, whatever they share.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from ostinato.errors import QueryError
 from ostinato.event_queries.plan.event_program import BoundKind, Extent
 from ostinato.expressions.syntax import MatchNumber, Navigation, walk
 from ostinato.workloads.merging.merged_plan import merge
-from ostinato.workloads.merging.pattern_program import START, PatternProgram, PatternStep
+from ostinato.workloads.merging.pattern_program import START, PatternProgram, PatternStep, canonical_names
 from ostinato.workloads.plan.clause_conditions import ClauseConditions, RowTest, RowTests, may_skip, why_declined
 from ostinato.workloads.plan.event_groups import MOST_HELD_A_QUERY, NOTHING_IN_COMMON
-from ostinato.workloads.plan.row_graph import NOTHING, Place, RowGraph, row_graph
+from ostinato.workloads.plan.row_graph import NOTHING, PartitionPosition, RowGraph, row_graph
 
 Sharing = OneOf["dynamic", "always", "never"]
 
@@ -56,15 +56,15 @@ class ClauseStream:
     neighbours: dict[str, Navigation]
     """Columns that run conditions read, by name: an input at a fixed distance from the row."""
     by_choice: bool
-    """Whether each may run alone as well: there is no bound, no stream state, and sharing isn't forced."""
+    """Whether each clause may also run alone: there is no bound, no stream state, and sharing isn't forced."""
 
     @property
     def most_held(self) -> int | None:
         """With more partial matches at one time, each clause is faster alone; None: there is no such limit.
 
-        The search of a single clause skips partial matches that never complete, but visits every row. Where nothing
-        bounds a match, the search is faster: 280 times with 3,000,000 partial matches and few completions. With WITHIN
-        or MAXLENGTH it is slower: 8 times with 200,000 partial matches.
+        The search of a single clause skips partial matches that never complete, but visits every row. If nothing bounds
+        the length of a match, the search is faster: 280 times with 3,000,000 partial matches and few completions. With
+        WITHIN or MAXLENGTH it is slower: 8 times with 200,000 partial matches.
         """
         is_endless = any(clause.program.extent == Extent() for clause in self.clauses)
         return MOST_HELD_A_QUERY * len(self.clauses) if self.by_choice and is_endless else None
@@ -118,7 +118,7 @@ def plan_clauses(
         if by_choice:
             together = _stream(len(streams), members, typed, names, bounded)
             merged = merge([clause.program for clause in together.clauses])
-            wanted = [together.clauses[pattern].clause for pattern in merged.in_common]
+            wanted = [together.clauses[pattern].clause for pattern in merged.sharing_patterns]
             alone.update({number: NOTHING_IN_COMMON for number in members if number not in wanted})
         if wanted:
             streams.append(_stream(len(streams), wanted, typed, names, bounded, by_choice=by_choice))
@@ -150,7 +150,7 @@ def _waits_for_more(plan: MatchPlan) -> str | None:
     nodes = row_graph(plan.nfa, may_skip(plan)).nodes
     if any(node.at_end for node in nodes):
         return "on a stream `$` is known at the end of the input only, and a shared match leaves with its last row"
-    if any(node.place is not Place.ANYWHERE for node in nodes):
+    if any(node.position is not PartitionPosition.ANYWHERE for node in nodes):
         return "on a stream `^` has to remember every partition, and the shared matcher forgets those without matches"
     if margins_of(plan).after:
         return "on a stream NEXT waits for further rows, and a shared match leaves with its last row"
@@ -167,10 +167,10 @@ def _better_alone(plan: MatchPlan, sharing: Sharing) -> str | None:
         return "sharing is off"
     if plan.sequence is not None:
         return "a pattern of fixed length is matched by shifting columns"
-    ways = [way for way in row_graph(plan.nfa, may_skip(plan)).ways if way.source != NOTHING]
-    if all(way.gap == NOTHING for way in ways):
+    steps = [step for step in row_graph(plan.nfa, may_skip(plan)).steps if step.source != NOTHING]
+    if all(step.gap == NOTHING for step in steps):
         return "every row of a match follows the one before it, so partial matches are few"
-    if any(way.gap == NOTHING and way.source == way.target for way in ways):
+    if any(step.gap == NOTHING and step.source == step.target for step in steps):
         return "a loop goes row by row: the search forgets its rows, the shared matcher would keep them all"
     return None
 
@@ -222,17 +222,17 @@ class _StreamBuilder:
         clause = plan.bound.clause
         is_timed = clause.within is not None
         qualifies = tuple(self.tests.of_node(plan, node, is_timed) for node in graph.nodes)
-        conditions = ClauseConditions(plan, graph, _canonical_names(qualifies), self.neighbours)
+        conditions = ClauseConditions(plan, graph, canonical_names(qualifies), self.neighbours)
         steps = tuple(
             PatternStep(
-                source=START if way.source == NOTHING else way.source + 1,
-                label=way.target,
-                target=way.target + 1,
-                absent=() if way.gap == NOTHING else self.tests.forbidden(plan, way.gap),
-                adjacent=way.source != NOTHING and way.gap == NOTHING,
-                checks=conditions.checks(way.target),
+                source=START if step.source == NOTHING else step.source + 1,
+                label=step.target,
+                target=step.target + 1,
+                absent=() if step.gap == NOTHING else self.tests.forbidden(plan, step.gap),
+                adjacent=step.source != NOTHING and step.gap == NOTHING,
+                checks=conditions.checks(step.target),
             )
-            for way in graph.ways
+            for step in graph.steps
         )
         return PatternProgram(
             name=name,
@@ -245,16 +245,6 @@ class _StreamBuilder:
             extent=_extent(clause.within, clause.max_length),
             stream=self.number,
         )
-
-
-def _canonical_names(qualifies: Sequence[int]) -> tuple[str, ...]:
-    """Equal sub-patterns of two patterns have equal names: the condition, and the node's number among those with it."""
-    met: dict[int, int] = {}
-    names = []
-    for condition in qualifies:
-        names.append(f"c{condition}#{met.get(condition, 0)}")
-        met[condition] = met.get(condition, 0) + 1
-    return tuple(names)
 
 
 def _extent(within: timedelta | None, max_length: int | None) -> Extent:

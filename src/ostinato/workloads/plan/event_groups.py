@@ -1,8 +1,8 @@
 """TypedEventsPlan -> groups of RETURN MATCHES queries that the shared matcher runs together, and why others run alone.
 
-Queries with a bound always run on the shared matcher. Without a bound, queries that have a state in common run there
-together. While their state is small, that takes about as long as enumerating two of them, however many there are. With
-much state the enumerator is faster, since it makes only partial matches that complete.
+Queries with a bound always run on the shared matcher. Without a bound, queries that share a state run there together.
+While their state is small, that takes about as long as enumerating two of them, however many there are. With many
+partial matches the enumerator is faster, since it makes only those that complete.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ostinato.workloads.merging.merged_plan import MergedPlan, merge
 from ostinato.workloads.plan.event_programs import BoundedPrograms, bounded_programs
 
 MOST_HELD_A_QUERY = 1 << 16
-"""Partial matches up to which sharing is tried, where it is a choice. Two queries that hold 100,000 are still matched
-together in two thirds of the time. With 1,000,000 that takes five times as long as enumerating them."""
+"""Partial matches per query up to which sharing by choice is tried. Two queries with 100,000 partial matches together
+are still faster on the shared matcher: it takes two thirds of the time. With 1,000,000 it takes five times as long."""
 
 NOT_SHARED = 'sharing="never"'
 NOTHING_IN_COMMON = "no other query has a state in common with it"
@@ -32,7 +32,7 @@ class SharedGroup:
     queries: tuple[int, ...]
     merged: MergedPlan
     by_choice: bool
-    """Whether the enumerator may run them as well: there is no bound, and sharing isn't forced."""
+    """Whether the enumerator may also run them: there is no bound, and sharing isn't forced."""
 
     @property
     def most_held(self) -> int | None:
@@ -41,22 +41,23 @@ class SharedGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class SharedMatches:
+class SharedGroups:
     """The groups that the matcher runs, and for every other query that returns matches the reason why it doesn't."""
 
     groups: tuple[SharedGroup, ...]
     declined: Mapping[int, str]
 
 
-def shared_matches(
+def shared_groups(
     typed: TypedEventsPlan,
     names: Sequence[str],
     sharing: str,
     bounds: Bounds | None,
     *,
     carried: frozenset[int] = frozenset(),
-) -> SharedMatches:
-    """`bounds` has an entry for each query; None: nothing is bounded. `carried` always run on the matcher.
+) -> SharedGroups:
+    """`bounds` has an entry for each query; None: nothing is bounded. The queries in `carried` always run on the
+    matcher.
 
     Raises BOUND_NOT_SUPPORTED for a query that has a bound and that the matcher doesn't take.
     """
@@ -76,25 +77,25 @@ def shared_matches(
             group = SharedGroup(stream, wanted, merged, by_choice=False)
         declined.update({i: not_shared for i in able if i not in group.queries})
         groups += [group] if group.queries else []
-    return SharedMatches(tuple(groups), declined)
+    return SharedGroups(tuple(groups), declined)
 
 
-def _bounded(typed: TypedEventsPlan, bounds: Bounds, found: BoundedPrograms) -> frozenset[int]:
+def _bounded(typed: TypedEventsPlan, bounds: Bounds, programs: BoundedPrograms) -> frozenset[int]:
     bounded = frozenset(i for i, is_bounded in enumerate(bounds.bounded) if is_bounded)
-    for query in sorted(bounded - set(found.programs)):
+    for query in sorted(bounded - set(programs.programs)):
         raise QueryError(
             "BOUND_NOT_SUPPORTED",
-            f"query '{bounds.names[query]}' can't be bounded: {found.declined[query]}",
+            f"query '{bounds.names[query]}' can't be bounded: {programs.declined[query]}",
             text=typed.plan.queries[query].bound.query.text,
             hint="bound the others only, with latency_bound={name: ...}, or run it in a workload of its own",
         )
     return bounded
 
 
-def _by_choice(stream: int, able: tuple[int, ...], found: BoundedPrograms) -> SharedGroup:
-    """The queries that have a state in common with another."""
-    merged = merge([found.programs[i] for i in able])
-    wanted = tuple(able[pattern] for pattern in merged.in_common)
+def _by_choice(stream: int, able: tuple[int, ...], programs: BoundedPrograms) -> SharedGroup:
+    """The queries that share a state with another."""
+    merged = merge([programs.programs[i] for i in able])
+    wanted = tuple(able[pattern] for pattern in merged.sharing_patterns)
     if wanted != able:
-        merged = merge([found.programs[i] for i in wanted])
+        merged = merge([programs.programs[i] for i in wanted])
     return SharedGroup(stream, wanted, merged, by_choice=True)

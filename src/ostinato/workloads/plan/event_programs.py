@@ -1,7 +1,5 @@
 """Event queries (RETURN MATCHES) -> PatternPrograms for the shared plan, or the reason why a query has none.
 
-Canonical variables are called `c<condition>#<k>`: the k-th variable of the pattern with that condition over one event.
-So equal beginnings of two patterns have equal names, whatever their authors called them.
 
 Conditions over several variables are put on the steps that decide them, as the enumerator does (`checked_search.py`):
 on the step after which none of their variables can be bound any more, or at the end of a match if that comes first.
@@ -9,14 +7,13 @@ on the step after which none of their variables can be bound any more, or at the
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
 from ostinato.calls.bounds import Bounds
-from ostinato.errors import QueryError, speaking_of
+from ostinato.errors import QueryError, errors_quoting
 from ostinato.event_queries.automaton.trend_automaton import START, Transition, TrendAutomaton
 from ostinato.event_queries.enumeration.match_conditions import refuse_distinct, unless_unbound
 from ostinato.event_queries.language.event_query import RunCondition, Selection
@@ -27,7 +24,7 @@ from ostinato.expressions import types as t
 from ostinato.expressions.run_conditions.lowering import lower_conditions
 from ostinato.expressions.syntax import Aggregate, Anchor, Expr
 from ostinato.workloads.merging.drafts import reachable
-from ostinato.workloads.merging.pattern_program import EdgeCheck, PatternProgram, PatternStep
+from ostinato.workloads.merging.pattern_program import EdgeCheck, PatternProgram, PatternStep, canonical_names
 from ostinato.workloads.merging.renamed_conditions import IS_BOUND, events_read, renamed
 
 
@@ -40,8 +37,8 @@ class BoundedPrograms:
 
 
 def bounded_programs(typed: TypedEventsPlan, names: Sequence[str], bounds: Bounds | None = None) -> BoundedPrograms:
-    """`names` are the queries', for reports. `bounds` has an entry for each query; None: nothing is bounded. Raises
-    nothing: a query's own engine reports its faults."""
+    """`names`: of the queries, for reports. `bounds` has an entry for each query; None: nothing is bounded. Raises
+    nothing: a query's own engine reports its errors."""
     programs: dict[int, PatternProgram] = {}
     declined: dict[int, str] = {}
     for number, query in enumerate(typed.plan.queries):
@@ -79,9 +76,9 @@ def why_declined(query: QueryPlan) -> str | None:
 
 
 def _absent_conditions(program: Program, absence: int) -> tuple[int, ...] | None:
-    """The conditions over one event none of which may hold; None where one event can't decide.
+    """The conditions over one event of which none may hold; None if one event can't decide.
 
-    Where every first event of the absent pattern already completes it, the rest of the pattern adds nothing.
+    If every first event of the absent pattern already completes it, the rest of the pattern adds nothing.
     """
     automaton = program.automaton.absences[absence]
     if program.absent_edges and program.absent_edges[absence]:
@@ -94,27 +91,13 @@ def _absent_conditions(program: Program, absence: int) -> tuple[int, ...] | None
     return tuple(program.absent_qualifies[absence][step.label] for step in first)
 
 
-def canonical_names(qualifies: Sequence[int]) -> tuple[str, ...]:
-    """The names of variables with these conditions over one event, in the order of the pattern.
-
-    >>> canonical_names([0, 4, 0])
-    ('c0#1', 'c4#1', 'c0#2')
-    """
-    seen: Counter[int] = Counter()
-    names = []
-    for condition in qualifies:
-        seen[condition] += 1
-        names.append(f"c{condition}#{seen[condition]}")
-    return tuple(names)
-
-
 def pattern_program(name: str, query: QueryPlan, plan: EventsPlan) -> PatternProgram:
     """The program of a query that isn't declined."""
     (program,) = query.programs
     automaton = program.automaton
     labels = canonical_names(program.qualifies)
     canonical = dict(zip(automaton.labels, labels, strict=True))
-    checks = _Checks(automaton, [renamed(item, canonical) for item in query.run], labels)
+    checks = _StepConditions(automaton, [renamed(condition, canonical) for condition in query.run], labels)
     entry = automaton.entry_labels()
     edges: dict[tuple[int, int], list[EdgeCheck]] = {}
     pairs: dict[tuple[int, int], list[RunCondition]] = {}
@@ -146,14 +129,12 @@ def pattern_program(name: str, query: QueryPlan, plan: EventsPlan) -> PatternPro
     )  # fmt: skip
 
 
-# --- the steps that check conditions over several variables
-# -----------------------------------------------------------------
+# --- conditions over several variables --------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
-class _Checks:
-    """The step or end that checks each condition of a pattern. For each state, some labels are possibly bound, and some
-    are sure to be."""
+class _StepConditions:
+    """Finds the step or end that checks each condition of a pattern."""
 
     automaton: TrendAutomaton
     conditions: Sequence[RunCondition]
@@ -161,8 +142,11 @@ class _Checks:
     run: dict[RunCondition, int] = field(default_factory=dict)
     """The conditions as they are checked, in the order in which steps name them."""
     to_come: list[frozenset[str]] = field(init=False)
+    """[state] labels that may still be bound."""
     sure: dict[int, frozenset[str]] = field(init=False)
+    """[state] labels that every path to it binds."""
     possible: dict[int, frozenset[str]] = field(init=False)
+    """[state] labels that at least one path to it binds."""
 
     def __post_init__(self) -> None:
         steps = self.automaton.transitions
@@ -171,13 +155,13 @@ class _Checks:
             following.setdefault(step.source, set()).add(step.target)
         entry = self.automaton.entry_labels()
         self.to_come = [
-            frozenset(self.labels[entry[then]] for then in reachable(following.get(state, ()), following))
+            frozenset(self.labels[entry[later]] for later in reachable(following.get(state, ()), following))
             for state in range(self.automaton.states)
         ]
-        self.sure = self._bound_on_ways(every=True)
-        self.possible = self._bound_on_ways(every=False)
+        self.sure = self._bound_on_paths(every=True)
+        self.possible = self._bound_on_paths(every=False)
 
-    def _bound_on_ways(self, *, every: bool) -> dict[int, frozenset[str]]:
+    def _bound_on_paths(self, *, every: bool) -> dict[int, frozenset[str]]:
         """[state] the labels that every path to it binds, or that at least one path binds."""
         bound: dict[int, frozenset[str]] = {START: frozenset()}
         waiting = [START]
@@ -186,11 +170,11 @@ class _Checks:
             for step in self.automaton.transitions:
                 if step.source != state:
                     continue
-                here = bound[state] | {self.labels[step.label]}
-                known = bound.get(step.target, here)
-                now = known & here if every else known | here
-                if step.target not in bound or now != known:
-                    bound[step.target] = now
+                by_step = bound[state] | {self.labels[step.label]}
+                before = bound.get(step.target, by_step)
+                after = before & by_step if every else before | by_step
+                if step.target not in bound or after != before:
+                    bound[step.target] = after
                     waiting.append(step.target)
         return bound
 
@@ -198,8 +182,8 @@ class _Checks:
         return tuple(self.run.setdefault(condition, len(self.run)) for condition in conditions)
 
     def on_step(self, step: Transition) -> list[RunCondition]:
-        """The conditions that the step decides: for all events of `each`, or, if that was decided before, for the new
-        event."""
+        """The conditions that the step decides. A condition over each event of a variable is first checked for all of
+        its events, and later for the new event only."""
         label = self.labels[step.label]
         sure, possible = self.sure[step.source] | {label}, self.possible[step.source] | {label}
         conditions = []
@@ -214,10 +198,11 @@ class _Checks:
 
     def at_end(self, state: int) -> list[RunCondition]:
         """The conditions that only the end of a match decides."""
-        open_here = [condition for condition in self.conditions if not self._is_settled(condition, state)]
-        return [
-            item for condition in open_here for item in _when_bound(condition, self.sure[state], self.possible[state])
-        ]
+        conditions = []
+        for condition in self.conditions:
+            if not self._is_settled(condition, state):
+                conditions += _when_bound(condition, self.sure[state], self.possible[state])
+        return conditions
 
     def _is_settled(self, condition: RunCondition, state: int) -> bool:
         return state != START and not (_waits_for(condition) & self.to_come[state])
@@ -236,7 +221,7 @@ def _waits_for(condition: RunCondition) -> frozenset[str]:
 
 
 def _when_bound(condition: RunCondition, sure: frozenset[str], possible: frozenset[str]) -> list[RunCondition]:
-    """The condition where its variables are bound; it holds where one of them isn't."""
+    """The condition, for matches that bind its variables. It holds if one of them isn't bound."""
     if condition.variables <= sure:
         return [condition]
     if condition.variables <= possible:
@@ -245,7 +230,7 @@ def _when_bound(condition: RunCondition, sure: frozenset[str], possible: frozens
     return []
 
 
-# --- what the kernel can't compute ------------------------------------------------------------------------------------
+# --- conditions that the kernel can't compute -------------------------------------------------------------------------
 
 
 def _why_not_lowered(program: PatternProgram, query: QueryPlan, typed: TypedEventsPlan) -> str | None:
@@ -253,9 +238,10 @@ def _why_not_lowered(program: PatternProgram, query: QueryPlan, typed: TypedEven
         return t.BOOL if operand == IS_BOUND else typed.input_types[operand]
 
     try:
-        with speaking_of(query.bound.query.text):
+        with errors_quoting(query.bound.query.text):
             refuse_distinct(program.run)
-            lower_conditions([item.condition for item in program.run], program.labels, input_type, typed.settings)
+            conditions = [run_condition.condition for run_condition in program.run]
+            lower_conditions(conditions, program.labels, input_type, typed.settings)
     except QueryError as error:
         return error.message.replace("several rows of the match in DEFINE", "several events of a match")
     return None

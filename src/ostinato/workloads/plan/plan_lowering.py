@@ -27,12 +27,10 @@ def lower_plan(
     input_type: InputType,
     settings: t.Settings,
     values: Sequence[Expr] = (),
-    *,
-    pull: bool = True,
 ) -> PlanConditions:
     """`input_type`: type of an expression over one event. `values`: operands of the plan's edge checks, by number.
 
-    `pull`: functions of one event become columns, which `row_values` computes for a batch.
+    Functions of one event become columns, which `row_values` computes for a batch.
     Raises UNSUPPORTED_ACROSS_ROWS for a run condition that the kernel can't compute. Front ends decline such patterns.
     Features that it can't compute are left out.
     """
@@ -51,18 +49,16 @@ def lower_plan(
         return True
 
     features = features_of(merged, values, can_compute)
-    wanted = {expr: None for of_node in features.values for expr in of_node}
+    wanted = {expr: None for of_node in features for expr in of_node}
     number = {expr: index for index, expr in enumerate(wanted, start=len(merged.run))}
-    exprs = [*(item.condition for item in merged.run), *wanted]
-    if pull:
-        exprs = [pulled(expr, reads, input_type) for expr in exprs]
+    exprs = [*(run_condition.condition for run_condition in merged.run), *wanted]
+    exprs = [pulled(expr, reads, input_type) for expr in exprs]
     conditions, values_read = exprs[: len(merged.run)], exprs[len(merged.run) :]
     program = lower_conditions(conditions, merged.labels, type_of_input, settings, values_read)
     labels = {name: label for label, name in enumerate(merged.labels)}
     return PlanConditions(
         program=program,
-        conditions=tuple(match_condition(item, labels, program) for item in merged.run),
-        features=tuple(tuple(number[expr] for expr in of_node) for of_node in features.values),
-        to_ask=features.to_ask,
+        conditions=tuple(match_condition(run_condition, labels, program) for run_condition in merged.run),
+        features=tuple(tuple(number[expr] for expr in of_node) for of_node in features),
         row_values=RowValues(reads, settings),
     )

@@ -2,9 +2,9 @@
 
 `PATTERN (A X* B)` with X undefined means: a row A, and any later row B. Matching X row by row would keep a partial
 match for every row between. Here A leads to B directly, and the rows between are labelled X afterwards. A state may be
-skipped if it leads to itself, no condition reads its rows, and the same ways are open without it. Then every labelling
-of the rows is still exactly one path through the graph. Of two such states in a row (`X* Y*`) the second isn't skipped,
-since its first row is part of the labelling. No conditions and no names here.
+skipped if it leads to itself, no condition reads its rows, and all of its other successors can be reached without it.
+Then every labelling of the rows is still exactly one path through the graph. Of two such states in a row (`X* Y*`) the
+second isn't skipped, since its first row is part of the labelling. No conditions and no names here.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ NOTHING = -1
 """In place of a node: before the first row. In place of a skipped state: no row lies between."""
 
 
-class Place(enum.Enum):
-    """The rows of a partition that a node takes. Only patterns with `^` tell them apart."""
+class PartitionPosition(enum.Enum):
+    """The rows of a partition that a node takes. Only patterns with `^` need FIRST and LATER."""
 
     ANYWHERE = "anywhere"
     FIRST = "first"
@@ -32,65 +32,65 @@ class RowNode:
     """A row consumed in a state of the automaton; `at_end`: as the last of its partition, which ends the match."""
 
     state: int
-    place: Place = Place.ANYWHERE
+    position: PartitionPosition = PartitionPosition.ANYWHERE
     at_end: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """Rank of a choice among those of a state, and whether the choice to skip comes first."""
+class ChoiceRank:
+    """Rank of a choice among those of a state."""
 
-    behind: bool
+    after_skip: bool
+    """Whether the choice to skip has a lower rank."""
     rank: int
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """From the row of one node (NOTHING: none yet) to the row of another.
-
-    With `gap` any number of rows consumed in that state may lie between, otherwise none. Matches are preferred by
-    `direct` where none does, by `inside` behind skipped rows.
-    """
+class RowStep:
+    """From the row of one node (NOTHING: none yet) to the row of another."""
 
     source: int
     target: int
-    direct: Turn
+    direct: ChoiceRank
+    """Preference among matches if no row is skipped."""
     gap: int = NOTHING
-    inside: Turn | None = None
+    """The state of the rows that may be skipped, any number of them."""
+    inside: ChoiceRank | None = None
+    """Preference after skipped rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowGraph:
-    """`ends` are the nodes that may be the last, with the turn of that choice."""
+    """`ends` are the nodes that may be the last, with the rank of that choice."""
 
     nodes: tuple[RowNode, ...]
-    ways: tuple[Way, ...]
-    ends: tuple[tuple[int, Turn], ...]
+    steps: tuple[RowStep, ...]
+    ends: tuple[tuple[int, ChoiceRank], ...]
 
     def entries(self) -> frozenset[int]:
         """The nodes of first rows."""
-        return frozenset(way.target for way in self.ways if way.source == NOTHING)
+        return frozenset(step.target for step in self.steps if step.source == NOTHING)
 
     def upto(self) -> tuple[frozenset[int], ...]:
         """[node] the nodes whose rows may be in a match that has reached it, itself included."""
         sources: list[list[int]] = [[] for _ in self.nodes]
-        for way in self.ways:
-            if way.source != NOTHING:
-                sources[way.target].append(way.source)
+        for step in self.steps:
+            if step.source != NOTHING:
+                sources[step.target].append(step.source)
         earlier = []
         for node in range(len(self.nodes)):
-            seen, waiting = {node}, [node]
+            reached, waiting = {node}, [node]
             while waiting:
-                fresh = [source for source in sources[waiting.pop()] if source not in seen]
-                seen.update(fresh)
+                fresh = [source for source in sources[waiting.pop()] if source not in reached]
+                reached.update(fresh)
                 waiting.extend(fresh)
-            earlier.append(frozenset(seen))
+            earlier.append(frozenset(reached))
         return tuple(earlier)
 
 
 def row_graph(nfa: Nfa, may_skip: Callable[[int], bool]) -> RowGraph:
-    """The graph of an automaton in which one label leads to one state; `may_skip`: no condition reads the
-    state's rows."""
+    """The graph of an automaton in which one label leads to one state. `may_skip`: whether no condition reads the rows
+    of a state."""
     return _RowGraphBuilder(nfa, may_skip).built()
 
 
@@ -101,8 +101,8 @@ class _RowGraphBuilder:
         self.nfa = nfa
         self.numbers: dict[RowNode, int] = {}
         self.waiting: list[RowNode] = []
-        self.ways: list[Way] = []
-        self.ends: list[tuple[int, Turn]] = []
+        self.steps: list[RowStep] = []
+        self.ends: list[tuple[int, ChoiceRank]] = []
         self.skippable = frozenset(
             number
             for number, state in enumerate(nfa.states)
@@ -112,27 +112,27 @@ class _RowGraphBuilder:
     def built(self) -> RowGraph:
         nfa = self.nfa
         if nfa.at_start == nfa.elsewhere:
-            self._start(nfa.elsewhere, Place.ANYWHERE)
+            self._start(nfa.elsewhere, PartitionPosition.ANYWHERE)
         else:
-            self._start(nfa.at_start, Place.FIRST)
-            self._start(nfa.elsewhere, Place.LATER)
+            self._start(nfa.at_start, PartitionPosition.FIRST)
+            self._start(nfa.elsewhere, PartitionPosition.LATER)
         for number, node in enumerate(self.waiting):  # grows while it is walked
             self._leave(number, node)
-        return RowGraph(tuple(self.numbers), tuple(self.ways), tuple(self.ends))
+        return RowGraph(tuple(self.numbers), tuple(self.steps), tuple(self.ends))
 
-    def _start(self, choices: tuple[int, ...], place: Place) -> None:
+    def _start(self, choices: tuple[int, ...], position: PartitionPosition) -> None:
         for rank, choice in enumerate(choices):
             if choice >= 0:  # ALL MATCHES has no empty matches
-                for target in self._entered(choice, place):
-                    self.ways.append(Way(NOTHING, target, Turn(False, rank)))
+                for target in self._entered(choice, position):
+                    self.steps.append(RowStep(NOTHING, target, ChoiceRank(False, rank)))
 
-    def _entered(self, state: int, place: Place = Place.ANYWHERE) -> Iterator[int]:
-        """The nodes of a row in this state: one that goes on or ends anywhere, one that `$` ends."""
+    def _entered(self, state: int, position: PartitionPosition = PartitionPosition.ANYWHERE) -> Iterator[int]:
+        """The nodes of a row in this state: one that goes on or ends anywhere, and one that `$` ends."""
         choices = self.nfa.states[state].choices
         if any(choice != ACCEPT_AT_END for choice in choices):
-            yield self._numbered(RowNode(state, place))
+            yield self._numbered(RowNode(state, position))
         if ACCEPT_AT_END in choices:
-            yield self._numbered(RowNode(state, place, at_end=True))
+            yield self._numbered(RowNode(state, position, at_end=True))
 
     def _numbered(self, node: RowNode) -> int:
         if node not in self.numbers:
@@ -143,28 +143,29 @@ class _RowGraphBuilder:
     def _leave(self, number: int, node: RowNode) -> None:
         choices = self.nfa.states[node.state].choices
         gap = self._skipped(choices)
-        turns = _turns(choices, gap)
+        direct = _ranks(choices, gap)
         end = ACCEPT_AT_END if node.at_end else ACCEPT
-        if end in turns:
-            self.ends.append((number, turns[end]))
+        if end in direct:
+            self.ends.append((number, direct[end]))
         if node.at_end:
             return
-        inside = {} if gap == NOTHING else _turns(self.nfa.states[gap].choices, gap)
+        inside = {} if gap == NOTHING else _ranks(self.nfa.states[gap].choices, gap)
         for choice in choices:
             if choice < 0 or choice == gap:
                 continue
             skipped = gap if choice in inside else NOTHING
             for target in self._entered(choice):
-                self.ways.append(Way(number, target, turns[choice], skipped, inside.get(choice)))
+                self.steps.append(RowStep(number, target, direct[choice], skipped, inside.get(choice)))
 
     def _skipped(self, choices: tuple[int, ...]) -> int:
-        """The state whose rows are skipped after a row with these choices. Of several it is the one with most ways out,
+        """The state whose rows are skipped after a row with these choices. Of several it is the one with most choices,
         since in `X* Y*` only skipping X leaves no loop that goes row by row."""
         states = self.nfa.states
-        candidates = [at for at in choices if at in self.skippable and set(states[at].choices) <= set(choices)]
-        return max(candidates, key=lambda at: len(states[at].choices), default=NOTHING)
+        candidates = [choice for choice in choices if choice in self.skippable]
+        candidates = [state for state in candidates if set(states[state].choices) <= set(choices)]
+        return max(candidates, key=lambda state: len(states[state].choices), default=NOTHING)
 
 
-def _turns(choices: tuple[int, ...], gap: int) -> dict[int, Turn]:
+def _ranks(choices: tuple[int, ...], gap: int) -> dict[int, ChoiceRank]:
     skips = choices.index(gap) if gap in choices else len(choices)
-    return {choice: Turn(rank > skips, rank) for rank, choice in enumerate(choices)}
+    return {choice: ChoiceRank(rank > skips, rank) for rank, choice in enumerate(choices)}

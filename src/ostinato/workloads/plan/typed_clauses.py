@@ -60,8 +60,8 @@ def type_clauses(
     plan = plan_clauses(typed, names, bounded, sharing, on_stream=on_stream)
     apart = separate or sharing == "never"
     streams = tuple(_typed_stream(stream, typed, apart) for stream in plan.streams)
-    places = tuple(shared.places(number) for number in range(len(typed)))
-    return TypedClauses(tuple(typed), places, streams, plan.alone)
+    row_conditions = tuple(shared.condition_indexes(number) for number in range(len(typed)))
+    return TypedClauses(tuple(typed), row_conditions, streams, plan.alone)
 
 
 def _typed_stream(stream: ClauseStream, typed: Sequence[TypedPlan], separate: bool) -> TypedStream:

@@ -18,6 +18,8 @@ _OCTAVES = 48
 """Range of the histogram: from one nanosecond to three days."""
 CALIBRATION_WINDOWS, CALIBRATION_EVENTS = 4.0, 4096
 """Calibration of a ratio takes at least so many windows and events. The first window isn't measured: it only fills."""
+OVERLOAD_ENDS = 0.9
+"""Fraction of the bound below which an overload ends."""
 
 
 @dataclass(slots=True)
@@ -45,8 +47,8 @@ class LatencyMeter:
     def observe(self, latency_ns: Reals, events: int, half_life_events: float) -> None:
         """`latency_ns`: per event of a chunk. `half_life_events`: half-life of the average."""
         share = 1.0 - 0.5 ** (events / max(half_life_events, 1.0))
-        known = np.isfinite(self.average_ns)
-        self.average_ns = np.where(known, self.average_ns + share * (latency_ns - self.average_ns), latency_ns)
+        has_average = np.isfinite(self.average_ns)
+        self.average_ns = np.where(has_average, self.average_ns + share * (latency_ns - self.average_ns), latency_ns)
         # Latencies from before the calibration don't belong beside the share of events within the bound.
         self.histogram[~np.isnan(self.bound_ns) & (self.bounded == 0)] = 0
         bucket = np.clip(np.log2(np.maximum(latency_ns, 1.0)) * _PER_OCTAVE, 0, self.histogram.shape[1] - 1)
@@ -59,8 +61,8 @@ class LatencyMeter:
     def headroom(self) -> float:
         """Bound divided by latency, of the pattern that is closest to its bound; 1 without a bound."""
         room = self.bound_ns / np.maximum(self.average_ns, 1.0)
-        known = room[np.isfinite(room)]
-        return float(known.min()) if len(known) else 1.0
+        bounded = room[np.isfinite(room)]
+        return float(bounded.min()) if len(bounded) else 1.0
 
     def restart(self) -> None:
         """Starts the report of another call. The moving average goes on."""
@@ -90,18 +92,18 @@ class Calibration:
     def __post_init__(self) -> None:
         self.latency_sum = np.zeros(len(self.ratio))
 
-    def observe(self, latency_ns: Reals, events: int, seen: int, window_events: float) -> Reals | None:
-        """Adds a chunk, the last of `seen` events. Gives the bounds in nanoseconds once enough is known."""
-        if seen <= window_events:
+    def observe(self, latency_ns: Reals, events: int, stream_events: int, window_events: float) -> Reals | None:
+        """Adds a chunk, the last of `stream_events`. Gives the bounds in nanoseconds after enough events."""
+        if stream_events <= window_events:
             return None
         self.latency_sum = self.latency_sum + latency_ns * events
         self.events += events
-        if seen < max(CALIBRATION_EVENTS, CALIBRATION_WINDOWS * window_events):
+        if stream_events < max(CALIBRATION_EVENTS, CALIBRATION_WINDOWS * window_events):
             return None
         return self.ratio * self.latency_sum / self.events
 
 
-def overloaded(now: Bools, average: Reals, unshed: Reals, bound: Reals, leave_below: float = 0.9) -> Bools:
-    """Overload begins above the bound. It ends where everything could be kept well below the bound (`unshed`: predicted
-    latency of that). The measured latency can't tell: it is low because of the shedding."""
-    return np.where(now, ~(unshed < leave_below * bound), average > bound)
+def overloaded(before: Bools, average: Reals, unshed: Reals, bound: Reals) -> Bools:
+    """Overload begins above the bound. It ends when the predicted latency without shedding (`unshed`) is well below the
+    bound. The measured latency can't tell: it is low because of the shedding."""
+    return np.where(before, ~(unshed < OVERLOAD_ENDS * bound), average > bound)

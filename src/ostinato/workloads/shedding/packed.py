@@ -1,4 +1,4 @@
-"""Named arrays and numbers -> bytes, and back: how a keeper's knowledge is stored between two calls."""
+"""Named arrays and numbers -> bytes, and back: how a load shedder's statistics are stored between two calls."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ Value = NDArray[np.generic] | float | int | bool | str | None
 VERSION = 5
 _HEADER = struct.Struct("<4sHI")
 _MAGIC = b"OSBK"
-_WHAT = "what was learnt for the bounds, in the state of this workload,"
+STATISTICS = "the shedding statistics in the state of this workload"
+"""In error messages."""
 
 
-def packed(values: Mapping[str, Value]) -> bytes:
+def pack_values(values: Mapping[str, Value]) -> bytes:
     """Compressed: most counts of most classes are zero."""
     described: dict[str, object] = {}
     arrays = []
@@ -35,12 +36,12 @@ def packed(values: Mapping[str, Value]) -> bytes:
     return _HEADER.pack(_MAGIC, VERSION, len(head)) + head + zlib.compress(b"".join(arrays), 1)
 
 
-def unpacked(data: bytes) -> dict[str, Value]:
+def unpack_values(data: bytes) -> dict[str, Value]:
     """Raises STATE_FORMAT for bytes that another version wrote."""
     magic, version, length = _HEADER.unpack_from(data) if len(data) >= _HEADER.size else (b"", 0, 0)
     if (magic, version) != (_MAGIC, VERSION):
-        raise damaged(_WHAT, "it has a format that this version doesn't read")
-    with reading(_WHAT):
+        raise damaged(STATISTICS, "it has a format that this version doesn't read")
+    with reading(STATISTICS):
         return _unpacked(json.loads(data[_HEADER.size : _HEADER.size + length]), data[_HEADER.size + length :])
 
 
@@ -65,5 +66,5 @@ def _decompressed(data: bytes, size: int) -> bytes:
     reader = zlib.decompressobj()
     body = reader.decompress(data, size + 1)
     if len(body) != size or not reader.eof or reader.unused_data:
-        raise damaged(_WHAT, "it has another length than it says")
+        raise damaged(STATISTICS, "it has another length than it says")
     return body

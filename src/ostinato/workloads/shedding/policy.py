@@ -1,4 +1,4 @@
-"""The interface of a shedding policy: it decides what a bounded engine gives up.
+"""The interface of a shedding policy: it selects the partial matches and events that a bounded engine drops.
 
 SHARP (`sharp.py`) is the only policy of the package. The policies of other papers live in benchmarks/bounded.
 """
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from ostinato.workloads.shedding.packed import Value
 
 if TYPE_CHECKING:
-    from ostinato.workloads.shedding.keeper import Keeper
     from ostinato.workloads.shedding.limits import Measurements
-    from ostinato.workloads.shedding.state_selection import Selection
+    from ostinato.workloads.shedding.load_shedder import LoadShedder
+    from ostinato.workloads.shedding.state_selection import StateSelection
 
 Bools = NDArray[np.bool_]
 
@@ -24,11 +24,11 @@ Bools = NDArray[np.bool_]
 class InputShedding(Protocol):
     """Leaves out events before they are matched."""
 
-    def admit(self, keeper: Keeper, conditions: Bools, event_numbers: NDArray[np.int64]) -> Bools:
+    def admit(self, shedder: LoadShedder, conditions: Bools, event_numbers: NDArray[np.int64]) -> Bools:
         """[condition, row] of the next rows -> the rows that may become part of a match."""
         ...
 
-    def observe_chunk(self, keeper: Keeper, rows: int, spent_ns: int) -> None:
+    def observe_chunk(self, shedder: LoadShedder, rows: int, spent_ns: int) -> None:
         """Called at the end of each chunk."""
         ...
 
@@ -46,12 +46,12 @@ class SheddingPolicy(Protocol):
         """None: every event is matched."""
         ...
 
-    def choose(self, keeper: Keeper, now: Measurements) -> Selection | None:
+    def choose(self, shedder: LoadShedder, measured: Measurements) -> StateSelection | None:
         """Selects the partial matches to keep; None: all of them."""
         ...
 
     def to_values(self) -> dict[str, Value]:
-        """The policy's memory, as it is stored between two calls."""
+        """The policy's state, as it is stored between two calls."""
         ...
 
     def restore(self, values: Mapping[str, Any]) -> None:

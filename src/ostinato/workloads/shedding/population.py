@@ -1,7 +1,7 @@
 """Sketch -> the number of partial matches that there would be if none were dropped.
 
-Dropped partial matches have no children to count. But all first events are counted. So their numbers are carried
-forward, by the visits that a partial match gets and by the children that a visit makes.
+Dropped partial matches have no children to count. But all first events are counted. From their number, this module
+computes the other numbers forward: visits of a partial match, and children of a visit.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.workloads.shedding.sketch import Sketch, living
-from ostinato.workloads.shedding.worth_kernel import PRIOR_VISITS
+from ostinato.workloads.shedding.utility_kernel import PRIOR_VISITS
 
 Reals = NDArray[np.float64]
 
 
-def undropped(sketch: Sketch) -> Reals:
+def unshed_population(sketch: Sketch) -> Reals:
     """[class, age] partial matches that would live through the age, per event. Loops are followed as far as in
-    `worth.py`."""
+    `utility.py`."""
     shape = sketch.shape
     parents: list[list[int]] = [[] for _ in range(shape.nodes)]
     for node, child in shape.pairs:

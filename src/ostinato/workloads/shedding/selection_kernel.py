@@ -13,7 +13,7 @@ Reals = NDArray[np.float64]
 
 
 class SlotShares(NamedTuple):
-    """The kernel fills these in: by slot as in `ledger.Orders`, or by class and age."""
+    """The kernel fills these in: by slot as in `ledger.KeepMasks`, or by class and age."""
 
     masks: NDArray[np.int64]
     """[2, slot, word]"""

@@ -1,4 +1,4 @@
-"""SHARP's own policy: all patterns together keep the partial matches of the highest quality (Alg. 4)."""
+"""SHARP's own policy: all patterns together keep the partial matches of the highest utility (Alg. 4)."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from ostinato.workloads.shedding.limits import Measurements
 from ostinato.workloads.shedding.packed import Value
 from ostinato.workloads.shedding.policy import InputShedding
 from ostinato.workloads.shedding.sketch import Sketch
-from ostinato.workloads.shedding.state_selection import Selection, choose_best, node_cut, price_of
-from ostinato.workloads.shedding.worth import CostModel, Estimates, estimate
+from ostinato.workloads.shedding.state_selection import StateSelection, min_utility_of, node_cut, select_best
+from ostinato.workloads.shedding.utility import CostModel, Estimates, estimate
 
 if TYPE_CHECKING:
-    from ostinato.workloads.shedding.keeper import Keeper
+    from ostinato.workloads.shedding.load_shedder import LoadShedder
 
 Reals = NDArray[np.float64]
 
 
 class Sharp:
-    """A `SheddingPolicy`. It remembers nothing: the keeper holds all that SHARP learns."""
+    """A `SheddingPolicy` without a state of its own: the load shedder holds all that SHARP learns."""
 
     name = "sharp"
     input_shedding: InputShedding | None = None
 
-    def estimate(self, sketch: Sketch, model: CostModel, price: Reals) -> Estimates:
-        """Expected yield and cost of partial matches; see `worth.estimate`."""
-        return estimate(sketch, model, price)
+    def estimate(self, sketch: Sketch, model: CostModel, min_utility: Reals) -> Estimates:
+        """Contribution and cost of partial matches; see `utility.estimate`."""
+        return estimate(sketch, model, min_utility)
 
-    def choose(self, keeper: Keeper, now: Measurements) -> Selection | None:
-        model = keeper.cost_model()
-        if keeper.estimates is None:
-            price = price_of(node_cut(keeper.shape, keeper.cut))
-            keeper.estimates = self.estimate(keeper.sketch, model, price)
-        limits, moved = keeper.new_limits(keeper.estimates, now)
+    def choose(self, shedder: LoadShedder, measured: Measurements) -> StateSelection | None:
+        model = shedder.cost_model()
+        if shedder.estimates is None:
+            min_utility = min_utility_of(node_cut(shedder.shape, shedder.cut))
+            shedder.estimates = self.estimate(shedder.sketch, model, min_utility)
+        limits, cut_step = shedder.new_limits(shedder.estimates, measured)
         if not limits:
             return None
-        chosen, keeper.estimates = choose_best(
-            keeper.sketch, model, keeper.estimates, limits, keeper.cut, moved, self.estimate
+        chosen, shedder.estimates = select_best(
+            shedder.sketch, model, shedder.estimates, limits, shedder.cut, cut_step, self.estimate
         )
         return chosen
 

@@ -1,10 +1,10 @@
 """Ledger -> Sketch: recent counts of each class, with old ones fading (SHARP's historical data sketch).
 
 The paper counts the complete matches of each key. They are rare: most classes would wait many windows for the first
-one. Here the sketch counts the classes of the children of each class. The worth of a class follows from the worth of
-its children (`worth.py`), so a class is known after a few visits.
+one. Here the sketch counts the classes of the children of each class, in a *chain* for each node and child. The
+contribution of a class follows from those of its children (`utility.py`), so a few visits are enough to estimate it.
 
-Rates (attempts, visits) fade within about a window, since they follow the load. Chains fade slowly: they are knowledge.
+Rates (attempts, visits) follow the load, and fade within about a window. Chains change less, and fade slowly.
 """
 
 from __future__ import annotations
@@ -19,19 +19,18 @@ from ostinato.workloads.matcher.plan_shape import PlanLinks, PlanShape, links_of
 
 Reals = NDArray[np.float64]
 STEADY = 0.98
-ENOUGH = 20.0
-"""Smallest number of partial matches for a pace of their own. As many with the usual pace are added to them."""
-ENOUGH_FIRST = 16.0
-"""First events that must have come before the window is measured."""
-
-
+"""Smallest kept fraction of slots that the pace is measured in."""
+PACE_PRIOR = 20.0
+"""A node with more partial matches than this has a pace of its own. As many with the usual pace are added to them."""
+MIN_FIRST_EVENTS = 16.0
+"""First events that must have arrived before the window is measured."""
 WINDOW_GUESS, SHORTEST_WINDOW, LONGEST_WINDOW = 1024.0, 64.0, 1e7
 SAME_WINDOW = 1.1
-"""Largest factor by which a window changes from one lesson to the next, where its length is a guess."""
+"""Largest factor by which a window changes from one update to the next, if its length is a guess."""
 
 
 def next_window(before: float, window_rows: float | None, rows: int, is_guess: bool) -> float:
-    """The window in rows, after a lesson of `rows` events. `window_rows`: as measured; None: unknown."""
+    """The window in rows, after an update by `rows` events. `window_rows`: as measured; None: unknown."""
     if window_rows is None:
         return before
     if is_guess:
@@ -64,7 +63,7 @@ class Sketch:
     """[node]"""
     step_work: Reals = field(init=False)
     kept_share: Reals = field(init=False)
-    """[class, age] mean fraction that the orders kept for at least one pattern."""
+    """[class, age] mean fraction that the keep masks kept for at least one pattern."""
     full_share: Reals = field(init=False)
     """[class, age] mean fraction that they kept for all patterns."""
     chain_visits: Reals = field(init=False)
@@ -76,7 +75,7 @@ class Sketch:
     chain_begins: NDArray[np.int64] = field(init=False)
     """The same in the order of `links.child`."""
     parent_of: NDArray[np.int64] = field(init=False)
-    """By cell the class of the parent."""
+    """[cell] class of the parent."""
     links: PlanLinks = field(init=False)
     node_of: NDArray[np.int64] = field(init=False)
     """[class]"""
@@ -127,7 +126,7 @@ class Sketch:
     def observe(
         self, counted: Ledger, rows: int, kept_share: Reals, full_share: Reals, fade: float, slow_fade: float
     ) -> None:
-        """`counted`: growth of the ledger over `rows` events. The shares are those of the orders during that time."""
+        """`counted`: growth of the ledger over `rows` events. The shares are those of the keep masks at that time."""
         slots = self.attempts.shape
         created, visits = counted.created.reshape(slots), counted.visits.reshape(slots)
         self.rows = self.rows * fade + rows
@@ -150,23 +149,24 @@ class Sketch:
         were kept. `live`: [class] partial matches now. None: too few first events have come."""
         first = self.shape.first[self.node_of]
         created = self.created[first].sum(axis=1)
-        if float(created.sum()) < ENOUGH_FIRST:
+        if float(created.sum()) < MIN_FIRST_EVENTS:
             return None
         survival = np.minimum.accumulate(self.kept_share[first], axis=1).mean(axis=1)
         return float(live[first].sum()) * self.rows / float((created * survival).sum())
 
-    def doubt(self, node: int, remains: float) -> None:
-        """Lowers the weight of the knowledge about a node and its parents by the factor `remains`."""
+    def discount(self, node: int, remains: float) -> None:
+        """Lowers the weight of the chains of a node and its parents by the factor `remains`."""
         for parent in {node} | {n for n, c in self.shape.pairs if c == node}:
             self.chain_visits[self.of(parent)] *= remains
             for child in self.shape.children[parent]:
                 self.chain(parent, child)[:] *= remains
 
     def _observe_pace(self) -> None:
-        """Takes the pace from slots of which nothing was dropped up to their age. Of others the number of partial
-        matches is unknown. Evicted partial matches were there up to the age of their eviction."""
+        """Measures the pace in slots of which nothing was dropped up to their age. In others the number of partial
+        matches is unknown. Evicted partial matches count up to the age of their eviction."""
         steady = np.minimum.accumulate(self.full_share, axis=1) > STEADY
         visited = self.by_node((self.visits * steady).sum(axis=1))
         present = self.by_node((living(self.created - self.evicted) * steady).sum(axis=1))
-        usual = (float(visited.sum()) + ENOUGH) / (float(present.sum()) + ENOUGH)
-        self.pace = np.where(present > ENOUGH, (visited + ENOUGH * usual) / (present + ENOUGH), self.pace)
+        usual = (float(visited.sum()) + PACE_PRIOR) / (float(present.sum()) + PACE_PRIOR)
+        own = (visited + PACE_PRIOR * usual) / (present + PACE_PRIOR)
+        self.pace = np.where(present > PACE_PRIOR, own, self.pace)

@@ -30,8 +30,8 @@ class Tariff:
 
     squares: Reals = field(default_factory=lambda: np.zeros((_KINDS, _KINDS)))
     products: Reals = field(default_factory=lambda: np.zeros(_KINDS))
-    known: Reals | None = field(default=None, init=False)
-    """The prices; None where chunks were observed since."""
+    cached_prices: Reals | None = field(default=None, init=False)
+    """None: chunks were observed since the prices were computed."""
 
     def observe(self, work: Work, spent_ns: int, fade: float) -> None:
         counts = np.array([work.events, work.visits, work.checks, work.births], np.float64)
@@ -39,15 +39,15 @@ class Tariff:
         counts, spent = counts / size, spent_ns / size
         self.squares = self.squares * fade + np.outer(counts, counts)
         self.products = self.products * fade + counts * spent
-        self.known = None
+        self.cached_prices = None
 
     def prices(self) -> Reals:
         """[kind] nanoseconds, never negative; all 1 before the first measurement."""
-        if self.known is None:
-            self.known = self._worked_out()
-        return self.known
+        if self.cached_prices is None:
+            self.cached_prices = self._solved_prices()
+        return self.cached_prices
 
-    def _worked_out(self) -> Reals:
+    def _solved_prices(self) -> Reals:
         """Multiplicative updates keep prices positive, and solve a problem of this size in microseconds."""
         total = float(np.trace(self.squares))
         scale = float(self.products @ _USUAL / (_USUAL @ self.squares @ _USUAL)) if total else 1.0

@@ -1,7 +1,7 @@
 """State of a bucket + rows that arrive + watermark -> the rows of matches that are complete + state, for the clauses of
 one stream on the shared matcher.
 
-A match leaves as soon as the watermark has passed its last row. The state has the matcher's partial matches and the
+A match is emitted as soon as the watermark has passed its last row. The state has the matcher's partial matches and the
 last rows of each partition, from the first one that a later match may contain (`clauses_stream_rows.py`).
 """
 
@@ -19,11 +19,13 @@ from ostinato.streams.intake import Gate
 from ostinato.streams.record_batches import joined
 from ostinato.streams.step import Counts, Step
 from ostinato.streams.stored_state import LARGEST, Section, check, check_columns_are, check_ranges, whole_numbers
+from ostinato.workloads.plan.clauses_task import ClausesTask
 from ostinato.workloads.shedding.report import Report
 from ostinato.workloads.stream.clauses_stream_rows import NOTHING_CARRIED, Carried, Reach, carried_rows
-from ostinato.workloads.task.clauses_worker import ClausesTask, StreamFound, StreamMatcher, row_conditions
+from ostinato.workloads.task.clauses_worker import StreamFound, StreamMatcher, row_conditions
 
 _ENGINE, _APART, _PARTIAL_MATCHES = "engine", "apart", "partial_matches"
+_HEADER = "the header in the state of these clauses"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +120,11 @@ def _header(carried: Carried) -> pa.RecordBatch:
 def _carried(header: pa.RecordBatch | None, state: BucketState) -> Carried:
     if header is None:
         return NOTHING_CARRIED
-    what = "the header in the state of these clauses"
-    check_columns_are(header, {_ENGINE: pa.binary(), _APART: pa.int64(), _PARTIAL_MATCHES: pa.int64()}, what)
-    check(header.num_rows == 1, what, "it isn't one row")
+    check_columns_are(header, {_ENGINE: pa.binary(), _APART: pa.int64(), _PARTIAL_MATCHES: pa.int64()}, _HEADER)
+    check(header.num_rows == 1, _HEADER, "it isn't one row")
     engine = header.column(_ENGINE)[0].as_py()
-    apart, partial_matches = (whole_numbers(header.column(name), what)[0] for name in (_APART, _PARTIAL_MATCHES))
+    apart, partial_matches = (whole_numbers(header.column(name), _HEADER)[0] for name in (_APART, _PARTIAL_MATCHES))
     carried = Carried(engine, read_rows(state.open_rows, Section.OPEN_ROWS), int(apart), int(partial_matches))
-    check_ranges(what, {"apart": (apart, 0, carried.count), "partial matches": (partial_matches, 0, LARGEST)})
-    check(engine is not None or carried.rows is None, what, "there are rows, and no partial matches")
+    check_ranges(_HEADER, {"apart": (apart, 0, carried.count), "partial matches": (partial_matches, 0, LARGEST)})
+    check(engine is not None or carried.rows is None, _HEADER, "there are rows, and no partial matches")
     return carried

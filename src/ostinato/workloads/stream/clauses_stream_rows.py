@@ -26,6 +26,7 @@ Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 _PLACE, _NEEDED = f"{PREFIX}place", f"{PREFIX}needed"
 _NOT_NEEDED = -1
+_ROWS = "the rows in the state of these clauses"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +48,14 @@ class Carried:
         """Raises STATE_FORMAT where the rows don't fit those that arrive, or the matcher's order isn't one."""
         if self.rows is None:
             return
-        what = "the rows in the state of these clauses"
-        check(_NEEDED in self.rows.schema.names, what, "it isn't known which are needed")
+        check(_NEEDED in self.rows.schema.names, _ROWS, "it isn't known which are needed")
         others = [name for name in self.rows.schema.names if name != _NEEDED]
-        check(len(others) == self.rows.num_columns - 1, what, "a column is there twice")
+        check(len(others) == self.rows.num_columns - 1, _ROWS, "a column is there twice")
         check_kept_rows(self.rows.select(others), arriving, _PLACE)
-        rank = np.sort(whole_numbers(self.rows.column(_NEEDED), what))
+        rank = np.sort(whole_numbers(self.rows.column(_NEEDED), _ROWS))
         needed = rank[np.searchsorted(rank, _NOT_NEEDED, side="right") :]
-        check_ranges(what, {"the order of those that are needed": (rank, _NOT_NEEDED, len(needed) - 1)})
-        check(np.array_equal(needed, np.arange(len(needed))), what, "the order of those that are needed has gaps")
+        check_ranges(_ROWS, {"the order of those that are needed": (rank, _NOT_NEEDED, len(needed) - 1)})
+        check(np.array_equal(needed, np.arange(len(needed))), _ROWS, "the order of those that are needed has gaps")
 
     def history(self) -> History:
         if self.rows is None:
@@ -76,16 +76,16 @@ class Reach:
         self.before = max(margins_of(plan).before for plan in plans)
 
     def may_begin(self, rows_to_next: Ints, time_us: Ints, known_until: int) -> Mask:
-        """Whether a match with a future row may contain rows with these times, so many rows before the next row of
-        their partition. Other rows are of no use to any clause."""
+        """Whether a match with a future row may contain each row. `rows_to_next`: distance to the next row of its
+        partition. Other rows are of no use to any clause."""
         may_begin = np.zeros(len(time_us), np.bool_)
         for extent in self.extents:
-            may = np.ones(len(time_us), np.bool_)
+            in_extent = np.ones(len(time_us), np.bool_)
             if extent.rows is not None:
-                may &= rows_to_next <= extent.rows
+                in_extent &= rows_to_next <= extent.rows
             if extent.within_us is not None:
-                may &= time_us > known_until - extent.within_us
-            may_begin |= may
+                in_extent &= time_us > known_until - extent.within_us
+            may_begin |= in_extent
         return may_begin
 
 
@@ -102,9 +102,9 @@ def carried_rows(reach: Reach, matched: StreamFound, rows: pa.RecordBatch, time:
     rank = np.full(len(stays), _NOT_NEEDED)
     rank[needed] = np.arange(len(needed))
     in_batch = read.columns.ordered.rows
-    taken = rows.take(pa.array(carried if in_batch is None else in_batch[carried]))
-    columns = [*taken.columns, pa.array(-to_next[carried]), pa.array(rank[carried])]
-    with_places = pa.RecordBatch.from_arrays(columns, names=[*taken.schema.names, _PLACE, _NEEDED])
+    carried_batch = rows.take(pa.array(carried if in_batch is None else in_batch[carried]))
+    columns = [*carried_batch.columns, pa.array(-to_next[carried]), pa.array(rank[carried])]
+    with_places = pa.RecordBatch.from_arrays(columns, names=[*carried_batch.schema.names, _PLACE, _NEEDED])
     return Carried(step.state, with_places, len(apart), step.partial_matches)
 
 

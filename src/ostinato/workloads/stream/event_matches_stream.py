@@ -1,8 +1,8 @@
 """State of a bucket + events that arrive + watermark -> matches that are complete + state, on the shared matcher.
 
-A match leaves as soon as the watermark has passed its last event. The state has the matcher's partial matches and their
-rows. The numbers of a row (within its group, within its sequence) are stored relative to the next event, so groups
-without partial matches need no state.
+A match is emitted as soon as the watermark has passed its last event. The state has the matcher's partial matches and
+their rows. The numbers of a row (within its group, within its sequence) are stored relative to the next event, so
+groups without partial matches need no state.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.plan.event_types import TypedEventsPlan
 from ostinato.event_queries.stream.trend_steps import TrendRows
 from ostinato.event_queries.task.match_columns import Scene, shown_matches
-from ostinato.event_queries.task.trend_worker import TrendOptions, TrendWorker, output_of
+from ostinato.event_queries.task.trend_worker import TrendWorker, output_of
 from ostinato.expressions.values.value_order import group_numbers
-from ostinato.rows.batches import Batch, row_masks
+from ostinato.rows.batches import batch_of
 from ostinato.rows.column_names import PREFIX
 from ostinato.streams.bucket_state import BucketState, check_kept_rows, read_rows, segments_of, stamped
 from ostinato.streams.intake import Gate, Intake
 from ostinato.streams.record_batches import joined
 from ostinato.streams.step import Counts, Step
 from ostinato.streams.stored_state import Section, check, check_columns_are
-from ostinato.workloads.task.arrival_rows import Arrival, Numbering, arrive, links, next_link
+from ostinato.workloads.task.arrival_rows import Arrival, EventNumbers, arrive, links, next_link
 from ostinato.workloads.task.shared_event_matches import SharedPlan
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 Rows = NDArray[np.int64]
 _PLACE, _LINK = f"{PREFIX}place", f"{PREFIX}link"
 _ENGINE = "engine"
+_HEADER = "the header in the state of this workload"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class SharedStreamWorker:
         shipped: pa.Schema,
         conditions: Sequence[tuple[str, int]],
         shared: SharedPlan,
-        options: TrendOptions = TrendOptions(),
+        options: EventOptions = EventOptions(),
         *,
         fingerprint: str,
     ) -> None:
@@ -115,12 +117,11 @@ class SharedStreamWorker:
     def _carried(self, header: pa.RecordBatch | None, rows: pa.RecordBatch | None) -> _Carried:
         if header is None:
             return _Carried(None, None)
-        what = "the header in the state of this workload"
-        check_columns_are(header, {_ENGINE: pa.binary()}, what)
-        check(header.num_rows == 1, what, "it isn't one row")
+        check_columns_are(header, {_ENGINE: pa.binary()}, _HEADER)
+        check(header.num_rows == 1, _HEADER, "it isn't one row")
         engine = header.column(_ENGINE)[0].as_py()
         if rows is not None:
-            check(engine is not None, what, "there are rows, and no partial matches")
+            check(engine is not None, _HEADER, "there are rows, and no partial matches")
             check_kept_rows(rows, self.shipped, _PLACE, _LINK)
         return _Carried(engine, rows)
 
@@ -136,10 +137,10 @@ class SharedStreamWorker:
             return _Matched((None,) * len(self.shared.queries), before)
         rows = joined([None if before.rows is None else before.rows.select(self.shipped.names), released])
         assert rows is not None
-        scene = self.worker.scene(self._batch(rows), 0)
-        numbering = self._numbering(scene, before)
+        scene = self.worker.scene(batch_of(rows, self.conditions), 0)
+        numbers = self._numbers(scene, before)
         arrival = arrive(scene, self.keys, before.count)
-        step = self.engine.advance(arrival.plan_events(numbering), before.engine, finished=finished)
+        step = self.engine.advance(arrival.plan_events(numbers), before.engine, finished=finished)
         columns: list[list[pa.Array] | None] = []
         for query, of_pattern in zip(self.shared.queries, step.matches, strict=True):
             plan = self.worker.plan.queries[query]
@@ -147,16 +148,12 @@ class SharedStreamWorker:
             shown = shown_matches(plan, output_of(plan, scene), scene, matches, numbered=False)
             columns.append(shown if matches.count else None)
         reports = () if step.report is None else (step.report,)
-        carried = _Carried(step.state, self._needed_rows(arrival, numbering, step.rows_needed, before, rows))
+        carried = _Carried(step.state, self._needed_rows(arrival, numbers, step.rows_needed, before, rows))
         return _Matched(tuple(columns), carried, step.partial_matches, reports)
 
-    def _batch(self, rows: pa.RecordBatch) -> Batch:
-        arrays = dict(zip(rows.schema.names, rows.columns, strict=True))
-        return Batch(rows.num_rows, arrays, row_masks(arrays, self.conditions))
+    # --- numbers that continue from step to step ---
 
-    # --- numbers that go on from step to step ---
-
-    def _numbering(self, scene: Scene, before: _Carried) -> Numbering:
+    def _numbers(self, scene: Scene, before: _Carried) -> EventNumbers:
         """Numbers new events from 0. Events of earlier steps have numbers below 0."""
         batch_row = scene.sequences.rows
         is_new = batch_row >= before.count
@@ -167,7 +164,7 @@ class SharedStreamWorker:
         place[~is_new] = before.numbers(_PLACE)[old]
         link = links(scene.events, is_new)
         link[~is_new] = before.numbers(_LINK)[old]
-        return Numbering(place, link)
+        return EventNumbers(place, link)
 
     def _groups(self, scene: Scene) -> Rows:
         """The group of each row of the batch."""
@@ -175,7 +172,7 @@ class SharedStreamWorker:
         return group_numbers(batch.count, [batch.arrays[name] for name in self.group_by])
 
     def _needed_rows(
-        self, arrival: Arrival, numbering: Numbering, needed: Rows, before: _Carried, rows: pa.RecordBatch
+        self, arrival: Arrival, numbers: EventNumbers, needed: Rows, before: _Carried, rows: pa.RecordBatch
     ) -> pa.RecordBatch | None:
         """The rows that the engine refers to, in its order, numbered relative to the next event."""
         if not len(needed):
@@ -183,13 +180,13 @@ class SharedStreamWorker:
         scene, at = arrival.scene, arrival.rows[needed]
         batch_row = scene.sequences.rows[at]
         group = self._groups(scene)
-        known_time = np.asarray(rows.column(self.time).is_valid())
-        known_time[: before.count] = False
-        came = np.bincount(group[known_time], minlength=int(group.max(initial=-1)) + 1)
+        has_arrived = np.asarray(rows.column(self.time).is_valid())
+        has_arrived[: before.count] = False
+        arrived = np.bincount(group[has_arrived], minlength=int(group.max(initial=-1)) + 1)
         sequence = np.searchsorted(scene.events.starts, at, side="right") - 1
         is_new = scene.sequences.rows >= before.count
-        place = numbering.place[at] - came[group[batch_row]]
-        link = numbering.link[at] - next_link(scene.events, numbering, is_new)[sequence]
-        taken = rows.take(pa.array(batch_row))
-        columns = [*taken.columns, pa.array(place), pa.array(link)]
-        return pa.RecordBatch.from_arrays(columns, names=[*taken.schema.names, _PLACE, _LINK])
+        place = numbers.place[at] - arrived[group[batch_row]]
+        link = numbers.link[at] - next_link(scene.events, numbers, is_new)[sequence]
+        needed_batch = rows.take(pa.array(batch_row))
+        columns = [*needed_batch.columns, pa.array(place), pa.array(link)]
+        return pa.RecordBatch.from_arrays(columns, names=[*needed_batch.schema.names, _PLACE, _LINK])

@@ -30,22 +30,23 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Numbering:
-    """Positions of events that a stream carries on from one call to the next, in the order of the scene."""
+class EventNumbers:
+    """Numbers of events that a stream continues from one call to the next, in the order of the scene."""
 
     place: Rows
     """Number of the event within its group."""
     link: Rows
-    """Consecutive where events are neighbours: of one sequence, nothing between them, both alone at their times."""
+    """Consecutive if events are neighbours: of one sequence, nothing between them, both alone at their times."""
 
 
-def numbering_of(events: Events) -> Numbering:
+def numbers_of(events: Events) -> EventNumbers:
     """The numbers of events without a history."""
-    return Numbering(events.place, links(events, np.ones(len(events.time), np.bool_)))
+    return EventNumbers(events.place, links(events, np.ones(len(events.time), np.bool_)))
 
 
 def links(events: Events, is_new: Mask) -> Rows:
-    """Numbers from 0 for the new events of each sequence, which follow the old ones; two more where times are equal."""
+    """Numbers from 0 for the new events of each sequence, which follow the old ones. Events of equal time differ by
+    two."""
     count = len(events.time)
     if not count:
         return np.zeros(0, np.int64)
@@ -61,12 +62,12 @@ def links(events: Events, is_new: Mask) -> Rows:
     return np.asarray(totals - at_begin[first], np.int64)
 
 
-def next_link(events: Events, numbering: Numbering, is_new: Mask) -> Rows:
-    """[sequence] link of a next event that is alone at its time; 0 where no event is new."""
+def next_link(events: Events, numbers: EventNumbers, is_new: Mask) -> Rows:
+    """[sequence] link of a next event that is alone at its time; 0 if no event is new."""
     last = events.starts[1:] - 1
     tied = _tied(events.time, _sequence_starts(events))
-    behind = numbering.link[last] + np.where(tied[last], 2, 1)
-    return np.asarray(np.where(is_new[last], behind, 0), np.int64)
+    following = numbers.link[last] + np.where(tied[last], 2, 1)
+    return np.asarray(np.where(is_new[last], following, 0), np.int64)
 
 
 def _sequence_starts(events: Events) -> Mask:
@@ -87,10 +88,10 @@ class Arrival:
 
     scene: Scene
     rows: Rows
-    kept: int
+    history: int
     """Number of events from earlier calls, which come first."""
 
-    def plan_events(self, numbering: Numbering) -> PlanEvents:
+    def plan_events(self, numbers: EventNumbers) -> PlanEvents:
         events, rows = self.scene.events, self.rows
         sequence = np.repeat(np.arange(len(events.starts) - 1), np.diff(events.starts))
 
@@ -101,13 +102,13 @@ class Arrival:
             sequence=sequence[rows],
             order=_time_ranks(events)[rows],
             time=events.time[rows],
-            place=numbering.place[rows],
-            link=numbering.link[rows],
+            place=numbers.place[rows],
+            link=numbers.link[rows],
             conditions=tuple(mask[rows] for mask in events.conditions),
             values=tuple(values[rows] for values in events.values),
             valid=tuple(None if valid is None else valid[rows] for valid in events.valid),
             column=column,
-            first_new=self.kept,
+            first_new=self.history,
         )
 
     def matches(self, of_pattern: PatternMatches) -> EventMatches:
@@ -126,18 +127,18 @@ class Arrival:
             rows=rows[indexes].astype(np.int32),
             labels=of_pattern.labels[indexes].astype(np.uint8),
             scopes=Ranges(first[order], last[order] + 1, sequence[order], of_pattern.window[order]),
-            found=np.ones(len(order), np.int64),
+            match_counts=np.ones(len(order), np.int64),
         )
 
 
-def arrive(scene: Scene, keys: Sequence[str], kept: int = 0) -> Arrival:
+def arrive(scene: Scene, keys: Sequence[str], history: int = 0) -> Arrival:
     """Orders events by time, then by the values of `keys`, which tell sequences apart. So the result doesn't depend on
     how a stream was cut.
 
-    The first `kept` rows of the scene's batch are history, in their own order.
+    The first `history` rows of the scene's batch came with earlier calls, and keep their order.
     """
     events, batch_row = scene.events, scene.sequences.rows
-    new = batch_row >= kept
+    new = batch_row >= history
     sequence = np.repeat(_sequence_ranks(scene, keys), np.diff(events.starts))
     order = np.lexsort((np.where(new, sequence, batch_row), np.where(new, events.time, 0), new))
     return Arrival(scene, order, int(len(order) - new.sum()))
@@ -157,7 +158,8 @@ def _sequence_ranks(scene: Scene, keys: Sequence[str]) -> Rows:
 def _time_ranks(events: Events) -> Rows:
     """[event] rank of its time within its sequence."""
     starts = _sequence_starts(events)
-    is_later = np.concatenate(([0], events.time[1:] != events.time[:-1])) if len(events.time) else np.zeros(0, np.int64)
+    is_later = np.zeros(len(events.time), np.int64)
+    is_later[1:] = events.time[1:] != events.time[:-1]
     ranks = np.cumsum(np.where(starts, 0, is_later))
     sequence = np.repeat(events.starts[:-1], np.diff(events.starts))
     return np.asarray(ranks - ranks[sequence], np.int64)
@@ -176,11 +178,11 @@ def enumeration_order(keys: tuple[Rows, ...], start: Rows, length: Rows, codes: 
     while tied.any():
         indexes = np.flatnonzero(tied | np.concatenate((tied[1:], [False])))
         block = np.cumsum(~tied[indexes])
-        who = order[indexes]
-        within = depth < length[who]
-        code = np.where(within, codes[np.where(within, start[who] + depth, 0)], -1)
+        matches = order[indexes]
+        within = depth < length[matches]
+        code = np.where(within, codes[np.where(within, start[matches] + depth, 0)], -1)
         again = np.lexsort((code, block))
-        order[indexes] = who[again]
+        order[indexes] = matches[again]
         equal = np.zeros(len(indexes), np.bool_)
         equal[1:] = (block[again][1:] == block[again][:-1]) & (code[again][1:] == code[again][:-1])
         tied[indexes] = equal

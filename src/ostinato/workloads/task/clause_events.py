@@ -27,7 +27,7 @@ from ostinato.rows.batches import Batch, Mask
 from ostinato.rows.ordering import Ordered, order_rows
 from ostinato.workloads.matcher.plan_events import PlanEvents
 from ostinato.workloads.plan.clause_conditions import PLACE, RowTest
-from ostinato.workloads.plan.row_graph import Place
+from ostinato.workloads.plan.row_graph import PartitionPosition
 from ostinato.workloads.plan.typed_clauses import TypedStream
 
 Ints = NDArray[np.int64]
@@ -134,20 +134,19 @@ class ClauseEvents:
         """Puts the first `apart` rows last, as if each were alone in its partition."""
 
         def ties() -> list[pa.Array]:
-            asked = dict.fromkeys(test.row for test in self.stream.tests if test.row is not None)
-            shipped = [batch.arrays[item.name].slice(apart) for item in self.inputs.plan.inputs]
-            return [*shipped, *(pa.array(conditions[condition][apart:]) for condition in asked)]
+            row_conditions = dict.fromkeys(test.row for test in self.stream.tests if test.row is not None)
+            inputs = [batch.arrays[column.name].slice(apart) for column in self.inputs.plan.inputs]
+            return [*inputs, *(pa.array(conditions[condition][apart:]) for condition in row_conditions)]
 
         count = batch.count - apart
         keys = [batch.arrays[name].slice(apart) for name in self.stream.partition_by]
-        found = order_rows(
-            count, keys, [key._replace(values=key.values.slice(apart)) for key in order], ties, sorts_keys=sorts_keys
-        )
+        order = [key._replace(values=key.values.slice(apart)) for key in order]
+        ordered = order_rows(count, keys, order, ties, sorts_keys=sorts_keys)
         if not apart:
-            return found
-        rows = np.arange(count, dtype=np.int64) if found.rows is None else found.rows
-        places = np.arange(apart, dtype=np.int64)
-        return Ordered(np.concatenate((rows + apart, places)), np.concatenate((found.key_at, count + 1 + places)))
+            return ordered
+        rows = np.arange(count, dtype=np.int64) if ordered.rows is None else ordered.rows
+        separate = np.arange(apart, dtype=np.int64)
+        return Ordered(np.concatenate((rows + apart, separate)), np.concatenate((ordered.key_at, count + 1 + separate)))
 
     def _time(self, columns: SortedColumns, arrival: Ints) -> Ints:
         """Times that never decrease. Without WITHIN they aren't used, and are row numbers."""
@@ -155,11 +154,11 @@ class ClauseEvents:
             return np.arange(len(arrival), dtype=np.int64)
         key = self.stream.order_by[0]
         time = columns.time_us(key.column)[arrival]
-        known = time != NO_TIME
+        has_time = time != NO_TIME
         if key.key.descending:
             time = -time
         # Rows without a time are in no match with WITHIN. They only must not turn time back.
-        time = np.where(known, time, time[known].min() if known.any() else 0)
+        time = np.where(has_time, time, time[has_time].min() if has_time.any() else 0)
         return np.maximum.accumulate(time)
 
 
@@ -185,8 +184,8 @@ class _SortedRows:
             holds &= self.neighbours[test.neighbours]
         if test.is_timed:
             holds &= ~self.columns.is_null(self.stream.order_by[0].column)
-        if test.place is not Place.ANYWHERE:
-            holds &= (self.place == 0) == (test.place is Place.FIRST)
+        if test.position is not PartitionPosition.ANYWHERE:
+            holds &= (self.place == 0) == (test.position is PartitionPosition.FIRST)
         if test.at_end:
             is_last = np.zeros(len(holds), np.bool_)
             is_last[self.key_at[1:] - 1] = True
@@ -214,18 +213,20 @@ def _arrival(ordered: Ordered, order: list[OrderKey], before: History) -> Ints:
         rows = np.lexsort(columns[::-1]).astype(np.int64, copy=False)
     if not before.count:
         return rows
-    place_of = np.empty(count, np.int64)
-    place_of[slice(None) if ordered.rows is None else ordered.rows] = np.arange(count)
+    sorted_index = np.empty(count, np.int64)
+    sorted_index[slice(None) if ordered.rows is None else ordered.rows] = np.arange(count)
     is_new = np.ones(count, np.bool_)
-    is_new[place_of[: before.count]] = False
-    return np.concatenate((place_of[before.needed], rows[is_new[rows]]))
+    is_new[sorted_index[: before.count]] = False
+    return np.concatenate((sorted_index[before.needed], rows[is_new[rows]]))
 
 
 def _leaf_type(typed: TypedPlan) -> LeafType:
     def kind(node: Expr) -> pa.DataType | None:
         if not isinstance(node, Navigation):
             return None
-        known = typed.input_types.get(node.operand)
-        return evaluate(node.operand, lambda part: None, 1, typed.settings).type if known is None else known
+        input_type = typed.input_types.get(node.operand)
+        if input_type is not None:
+            return input_type
+        return evaluate(node.operand, lambda leaf: None, 1, typed.settings).type
 
     return kind

@@ -14,16 +14,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from ostinato.calls.bounds import Bounds
 from ostinato.clause.matching.match_engine import check_longest
 from ostinato.clause.task.clause_worker import Window, Worker
-from ostinato.errors import MatchError, speaking_of
-from ostinato.event_queries.enumeration.event_matches import MatchLimits
+from ostinato.errors import MatchError, errors_quoting
+from ostinato.event_queries.enumeration.match_limits import MatchLimits
 from ostinato.expressions.syntax import Expr
 from ostinato.rows.batches import Batch, Mask, OutputRows
-from ostinato.workloads.bound_request import BoundRequest
 from ostinato.workloads.matcher.materialise import PatternMatches
 from ostinato.workloads.plan.clause_groups import ClauseProgram
+from ostinato.workloads.plan.clauses_task import ClausesTask
 from ostinato.workloads.plan.typed_clauses import TypedClauses, TypedStream
 from ostinato.workloads.shedding.bounded_engine import BoundedEngine, BoundedStep
 from ostinato.workloads.shedding.report import Report
@@ -33,27 +32,8 @@ from ostinato.workloads.task.one_row_slots import OneRowSlots, can_read
 
 
 @dataclass(frozen=True, slots=True)
-class ClausesTask:
-    """The definition of a task. Values only: it is sent to workers."""
-
-    typed: TypedClauses
-    names: tuple[str, ...]
-    request: BoundRequest
-    limits: MatchLimits
-    buckets: int = 1
-    """Number of buckets of keys, which share the budget of a micro-batch."""
-
-    def bounds(self, stream: TypedStream) -> Bounds | None:
-        """The bounds of a stream's clauses; None where they have none."""
-        if self.request.is_empty:
-            return None
-        bounds = self.request.bounds(self.names).of([clause.clause for clause in stream.stream.clauses])
-        return None if bounds.is_none else bounds.split(len(self.typed.streams), self.buckets)
-
-
-@dataclass(frozen=True, slots=True)
 class ClausesFound:
-    """The rows of each clause, and the report of each stream with a bound."""
+    """The output rows of each clause, and the report of each stream with a bound."""
 
     rows: tuple[OutputRows, ...]
     reports: tuple[Report, ...]
@@ -69,61 +49,65 @@ class ClausesWorker:
 
     def run(self, batch: Batch) -> ClausesFound:
         """`batch.row_masks` are the row conditions of the workload."""
-        rows = self._by_themselves(batch, self.typed.alone)
+        rows = self._run_alone(batch, self.typed.alone)
         reports = []
         conditions = row_conditions(self.typed, batch)
         for stream in self.streams:
             if stream.typed.stream.by_choice:
-                rows |= self._either_way(stream, batch, conditions)
+                rows |= self._run_by_choice(stream, batch, conditions)
                 continue
-            found = stream.advance(batch, conditions)
-            rows |= found.rows
-            reports += [found.report] if found.report is not None else []
+            result = stream.advance(batch, conditions)
+            rows |= result.rows
+            reports += [result.report] if result.report is not None else []
         return ClausesFound(tuple(rows[number] for number in range(len(self.workers))), tuple(reports))
 
-    def _either_way(self, stream: StreamMatcher, batch: Batch, conditions: dict[Expr, Mask]) -> dict[int, OutputRows]:
-        """Together or each alone, whichever succeeds: the two ways have different limits, and check conditions on
-        different rows."""
+    def _run_by_choice(
+        self, stream: StreamMatcher, batch: Batch, conditions: dict[Expr, Mask]
+    ) -> dict[int, OutputRows]:
+        """Runs the clauses together or each alone, whichever succeeds. The two engines have different limits, and check
+        conditions on different rows."""
         try:
             return stream.advance(batch, conditions, cautiously=True).rows
         except MatchError:
             pass  # go on outside, so that the matcher's memory is freed
         try:
-            return self._by_themselves(batch, [clause.clause for clause in stream.typed.stream.clauses])
+            return self._run_alone(batch, [clause.clause for clause in stream.typed.stream.clauses])
         except MatchError as error:
             if stream.typed.stream.most_held is None or error.code != "TOO_MANY_PARTIAL_MATCHES":
                 raise
         return stream.advance(batch, conditions).rows
 
-    def _by_themselves(self, batch: Batch, numbers: Iterable[int]) -> dict[int, OutputRows]:
+    def _run_alone(self, batch: Batch, numbers: Iterable[int]) -> dict[int, OutputRows]:
         rows = {}
         for number in numbers:
-            with speaking_of(self.typed.clauses[number].plan.bound.clause.text):
+            with errors_quoting(self.typed.clauses[number].plan.bound.clause.text):
                 rows[number] = self.workers[number].run(self._own(batch, number))
         return rows
 
     def _own(self, batch: Batch, number: int) -> Batch:
         """The batch with the row conditions of one clause."""
-        masks = [batch.row_masks[place] for place in self.typed.row_conditions[number]]
+        masks = [batch.row_masks[index] for index in self.typed.row_conditions[number]]
         return Batch(batch.count, batch.arrays, masks)
 
 
 def row_conditions(typed: TypedClauses, batch: Batch) -> dict[Expr, Mask]:
     """The row conditions of a workload, as the batch has them."""
     return {
-        condition: batch.row_masks[place]
-        for clause, places in zip(typed.clauses, typed.row_conditions, strict=True)
-        for condition, place in zip(clause.plan.row_conditions, places, strict=True)
+        condition: batch.row_masks[index]
+        for clause, indexes in zip(typed.clauses, typed.row_conditions, strict=True)
+        for condition, index in zip(clause.plan.row_conditions, indexes, strict=True)
     }
 
 
 @dataclass(frozen=True, slots=True)
 class StreamFound:
-    """The output rows of each clause of a stream, by its number; the report, where there is a bound."""
+    """The result of one call."""
 
     rows: dict[int, OutputRows]
+    """By number of the clause."""
     matches: int
     report: Report | None
+    """None without a bound."""
     read: StreamRows
     step: BoundedStep
     """State for the next call."""
@@ -152,7 +136,7 @@ class StreamMatcher:
         finished: bool = True,
         cautiously: bool = False,
     ) -> StreamFound:
-        """`history`: the rows of the batch that came before. `state`: the engine's state after them.
+        """`history`: the rows of the batch that came with earlier calls. `state`: the engine's state after them.
 
         `cautiously`: raises TOO_MANY_PARTIAL_MATCHES as soon as the clauses are faster alone.
         """
@@ -164,7 +148,7 @@ class StreamMatcher:
             engine = self.cautious_engine if cautiously else self.engine
             step = engine.advance(rows.events, state, finished=finished)
         except MatchError as error:
-            raise _in_words_of_clauses(error) from None
+            raise _naming_define(error) from None
         window = Window(rows.columns, ())
         output_rows = {}
         for clause, output, matches in zip(self.typed.stream.clauses, self.outputs, step.matches, strict=True):
@@ -185,14 +169,8 @@ class StreamMatcher:
         return self._engine(replace(limits, max_partial_matches=most_held))
 
     def _engine(self, limits: MatchLimits) -> BoundedEngine:
-        request = self.task.request
-        return BoundedEngine(
-            self.typed.merged,
-            self.typed.conditions,
-            self.bounds,
-            clock=request.new_clock(),
-            limits=limits,
-        )
+        clock = self.task.request.new_clock()
+        return BoundedEngine(self.typed.merged, self.typed.conditions, self.bounds, clock=clock, limits=limits)
 
 
 class _ClauseOutput:
@@ -205,19 +183,20 @@ class _ClauseOutput:
 
     def rows(self, visited: MatchRows, window: Window) -> OutputRows:
         visited = self.matches.preferred(visited)
-        with speaking_of(self.worker.bound.clause.text):
+        with errors_quoting(self.worker.bound.clause.text):
             if self.slots is not None:
                 return self.slots.output(visited, window.columns)
             key_at = window.columns.ordered.key_at
-            outputs = [self.worker.output(matches, window) for matches in self.matches.whole(visited, key_at)]
+            matches = self.matches.with_all_rows(visited, key_at)
+            outputs = [self.worker.output(some_matches, window) for some_matches in matches]
         if len(outputs) == 1:
             return outputs[0]
         arrays = {name: pa.concat_arrays([output.arrays[name] for output in outputs]) for name in outputs[0].arrays}
         return OutputRows(sum(output.count for output in outputs), arrays)
 
 
-def _in_words_of_clauses(error: MatchError) -> MatchError:
-    """The matcher's errors name WHERE, where event queries have their conditions."""
+def _naming_define(error: MatchError) -> MatchError:
+    """The matcher's errors name WHERE, as in event queries. Clauses have DEFINE."""
     hint = None if error.hint is None else error.hint.replace("WHERE", "DEFINE")
     return MatchError(error.code, error.message.replace("WHERE", "DEFINE"), hint=hint)
 

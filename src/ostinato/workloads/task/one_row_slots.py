@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 def can_read(clause: ClauseProgram, plan: MatchPlan) -> bool:
     """Whether the output reads visited rows only."""
     states = plan.nfa.states
-    skipped = {states[way.gap].variable for way in clause.graph.ways if way.gap != NOTHING}
+    skipped = {states[step.gap].variable for step in clause.graph.steps if step.gap != NOTHING}
     return not plan.bound.shows_all_rows and all(_reads_visited(slot, skipped) for slot in plan.slots)
 
 
@@ -52,33 +52,35 @@ class OneRowSlots:
 
     def output(self, visited: MatchRows, columns: SortedColumns) -> OutputRows:
         """One row for each match. The matches are in their final order."""
-        positions = _Positions(visited, columns.ordered.key_at)
-        arrays = {name: columns.taken(name, positions.last) for name in self.plan.shown}
+        positions = _MatchPositions(visited, columns.ordered.key_at)
+        arrays = {name: columns.at_rows(name, positions.last) for name in self.plan.shown}
         for i, slot in enumerate(self.plan.slots):
             arrays[slot_name(i)] = self._array(slot, positions, columns)
         return OutputRows(len(positions.last), arrays)
 
-    def _array(self, slot: Expr, positions: _Positions, columns: SortedColumns) -> pa.Array:
+    def _array(self, slot: Expr, positions: _MatchPositions, columns: SortedColumns) -> pa.Array:
         if isinstance(slot, MatchNumber):
             return pa.array(positions.number)
         assert isinstance(slot, Navigation)
         from_first = slot.anchor is Anchor.FIRST
         if isinstance(slot.operand, RowClassifier):
-            counted = np.array([slot.rows is None or name in slot.rows for name in self.variables], np.bool_)
-            at = positions.counted(counted, from_first, slot.skip)
-            labels = np.where(at >= 0, positions.visited.labels[at], NO_ROW)
+            index = self._index(slot, positions)
+            labels = np.where(index >= 0, positions.visited.labels[index], NO_ROW)
             return pa.array(self.variables, pa.string()).take(pa.array(labels, mask=labels < 0))
         if slot.rows is None:
             rows = positions.in_range(from_first, slot.skip)
         else:
-            at = positions.counted(
-                np.array([name in slot.rows for name in self.variables], np.bool_), from_first, slot.skip
-            )
-            rows = np.where(at >= 0, positions.visited.rows[at], NO_ROW)
+            index = self._index(slot, positions)
+            rows = np.where(index >= 0, positions.visited.rows[index], NO_ROW)
         return columns.array(slot.operand, positions.moved(rows, slot.shift))
 
+    def _index(self, slot: Navigation, positions: _MatchPositions) -> Ints:
+        """Index in `visited` of the row that the slot reads, among the rows of its variables."""
+        counts = np.array([slot.rows is None or name in slot.rows for name in self.variables], np.bool_)
+        return positions.counted(counts, slot.anchor is Anchor.FIRST, slot.skip)
 
-class _Positions:
+
+class _MatchPositions:
     """The rows of matches, by position."""
 
     def __init__(self, visited: MatchRows, key_at: Ints) -> None:
@@ -99,10 +101,10 @@ class _Positions:
         first = np.searchsorted(indexes, self.visited.offsets[:-1])
         end = np.searchsorted(indexes, self.visited.offsets[1:])
         wanted = first + skip if from_first else end - 1 - skip
+        if not len(indexes):
+            return np.full_like(first, NO_ROW)
         inside = (wanted >= first) & (wanted < end)
-        return (
-            np.where(inside, indexes[np.where(inside, wanted, 0)], NO_ROW) if len(indexes) else np.full_like(first, -1)
-        )
+        return np.where(inside, indexes[np.where(inside, wanted, 0)], NO_ROW)
 
     def moved(self, rows: Ints, shift: int) -> Ints:
         if not shift:

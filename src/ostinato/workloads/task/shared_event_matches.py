@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING
 
 from ostinato.calls.bounds import Bounds
 from ostinato.errors import MatchError
-from ostinato.event_queries.enumeration.event_matches import MatchLimits
+from ostinato.event_queries.enumeration.match_limits import MatchLimits
 from ostinato.event_queries.plan.event_types import TypedEventsPlan
-from ostinato.event_queries.task.match_columns import Scene
-from ostinato.event_queries.task.shared_matching import NOTHING_SHARED, SharedMatches
+from ostinato.event_queries.task.shared_matching import NOTHING_SHARED, SharedQueryMatches
 from ostinato.workloads.bound_request import BoundRequest
 from ostinato.workloads.merging.plan_conditions import PlanConditions
-from ostinato.workloads.plan.event_groups import SharedGroup, shared_matches
+from ostinato.workloads.plan.event_groups import SharedGroup, shared_groups
 from ostinato.workloads.plan.plan_lowering import lower_plan
-from ostinato.workloads.task.arrival_rows import arrive, numbering_of
 
 if TYPE_CHECKING:
+    from ostinato.event_queries.task.match_columns import Scene
     from ostinato.workloads.shedding.bounded_engine import BoundedEngine
 
 
@@ -54,13 +53,8 @@ class SharedPlan:
     def engine(self) -> BoundedEngine:
         from ostinato.workloads.shedding.bounded_engine import BoundedEngine  # loads its kernels
 
-        return BoundedEngine(
-            self.group.merged,
-            self.conditions,
-            self.bounds,
-            clock=self.request.new_clock(),
-            limits=self.limits,
-        )
+        clock = self.request.new_clock()
+        return BoundedEngine(self.group.merged, self.conditions, self.bounds, clock=clock, limits=self.limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +66,8 @@ class SharedPlans:
     keys: tuple[tuple[str, ...], ...] = ()
     """[stream] the columns that tell its sequences apart."""
 
-    def find(self, stream: int, scene: Scene, statistics: Counter[str]) -> SharedMatches:
-        """The matches of a stream's shared queries; NOTHING_SHARED where the enumerator has to run them."""
+    def find(self, stream: int, scene: Scene, statistics: Counter[str]) -> SharedQueryMatches:
+        """The matches of a stream's shared queries; NOTHING_SHARED if the enumerator has to run them."""
         plan = self.of_stream(stream)
         if plan is None:
             return NOTHING_SHARED
@@ -101,9 +95,9 @@ def shared_plans(
     *,
     carried: frozenset[int] = frozenset(),
 ) -> SharedPlans:
-    """The engines of a plan's queries, which share a task's memory and budget; raises as `shared_matches` does."""
+    """The engines of a plan's queries, which share a task's memory and budget; raises as `shared_groups` does."""
     bounds = None if request.is_empty else request.bounds(names)
-    shared = shared_matches(typed, names, sharing, bounds, carried=carried)
+    shared = shared_groups(typed, names, sharing, bounds, carried=carried)
     plans = []
     for group in shared.groups:
         conditions = lower_plan(group.merged, typed.input_types.__getitem__, typed.settings, typed.plan.values)
@@ -113,9 +107,11 @@ def shared_plans(
     return SharedPlans(tuple(plans), shared.declined, keys)
 
 
-def find_shared_matches(plan: SharedPlan, scene: Scene, keys: Sequence[str]) -> SharedMatches:
+def find_shared_matches(plan: SharedPlan, scene: Scene, keys: Sequence[str]) -> SharedQueryMatches:
     """Matches all events of a stream at once. `keys`: the columns that tell its sequences apart."""
+    from ostinato.workloads.task.arrival_rows import arrive, numbers_of  # loads kernels
+
     arrival = arrive(scene, keys)
-    step = plan.engine().advance(arrival.plan_events(numbering_of(scene.events)), None, finished=True)
+    step = plan.engine().advance(arrival.plan_events(numbers_of(scene.events)), None, finished=True)
     matches = {query: arrival.matches(of_pattern) for query, of_pattern in zip(plan.queries, step.matches, strict=True)}
-    return SharedMatches(matches, step.report)
+    return SharedQueryMatches(matches, step.report)

@@ -13,9 +13,9 @@ from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Exten
 from ostinato.event_queries.trends.shared.loops import (
     TOO_MANY_WINDOWS,
     absent_conditions,
+    chosen_loops,
     declined,
     fitting,
-    loops,
     possible_loops,
     sharing_queries,
 )
@@ -28,7 +28,9 @@ def repeated(query: Program) -> str:
 
 def chosen(*patterns: str) -> list[str]:
     """For each pattern the types that become loops when the patterns run together."""
-    return ["".join(LETTERS[loop.condition] for loop in some) for some in loops([program(text) for text in patterns])]
+    return [
+        "".join(LETTERS[loop.condition] for loop in some) for some in chosen_loops([program(text) for text in patterns])
+    ]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +78,7 @@ def test_two_programs_that_repeat_the_same_events_share() -> None:
     ("other", "reason"),
     [
         (program("C A+"), "no two queries repeat the same events"),
-        (replace(Q2, selection=Selection.NEXT), "only SKIP TILL ANY MATCH shares"),
+        (replace(Q2, selection=Selection.NEXT), "only SKIP TILL ANY MATCH can be shared"),
         (replace(Q2, extent=Extent(BoundKind.SPAN, False, 5, 0)), "WITHIN without SLIDE"),
         (replace(Q2, edges=(EdgeTest(1, 1, 0, "<", 0),)), "conditions between adjacent events"),
         (program("C B+", extent=windows(10**6, 1)), TOO_MANY_WINDOWS),

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """What the paper's formulas ask of a burst; its letters (Table 2) behind the names."""
+    """The numbers that the paper's formulas need. The comments have its letters (Table 2)."""
 
     events: int  # b
     window_events: int  # n
     graphlet_events: int  # g
-    created: int  # sc, snapshots created from this burst
+    created: int  # sc, snapshots created by this burst
     propagated: int  # sp, snapshots propagated through it
     queries: int  # k
     types: int = 2  # t, other types per query
@@ -43,7 +43,7 @@ def costs_of_definition_11(burst: Burst) -> BurstCosts:
 
 
 def costs_of_definition_12(burst: Burst) -> BurstCosts:
-    """Eq. 8, which its pruning theorems are about."""
+    """Eq. 8, which the paper's pruning theorems use."""
     insertion = math.log2(burst.graphlet_events)
     snapshots = burst.created * burst.queries * burst.graphlet_events * burst.predecessor_types
     return BurstCosts(
@@ -54,11 +54,11 @@ def costs_of_definition_12(burst: Burst) -> BurstCosts:
 
 @dataclass(frozen=True, slots=True)
 class BurstWork:
-    """What this engine would have to do for a burst, counted before it is done.
+    """The work of this engine for a burst, counted beforehand.
 
-    A lane is a query in one open window. A link leads from an event of the burst to an earlier event that may stand
-    before it: `links` counts those within the burst, `own_links` those that only single queries ask about and that lead
-    out of the burst (both as few as possible: from "all but these", where that is less).
+    A lane is a query in one open window. A link leads from an event of the burst to a possible predecessor. `links` are
+    the links within the burst. `own_links` lead to events before the burst, and each lane follows them by itself. If
+    most earlier events are predecessors, the events that aren't are counted instead.
     """
 
     events: int
@@ -66,7 +66,7 @@ class BurstWork:
     links: int
     own_links: int
     snapshots: int
-    """Sums that have to be formed for each lane: one for the burst, one for each event that can't be said by others."""
+    """Sums that each lane computes: one for the burst, and one for each event that is a snapshot of its own."""
     limbs: int
     """Words of a lane's numbers."""
     coefficient_limbs: int
@@ -74,17 +74,17 @@ class BurstWork:
 
 
 _CALL = 1000
-"""What it costs to begin with an event or a snapshot, in operations on limbs (measured, bursts of 50 to 250 events)."""
+"""Fixed cost of an event or a snapshot, in operations on limbs (measured with bursts of 50 to 250 events)."""
 _NUMBER = 10
-"""The same for one number, however short."""
+"""Fixed cost of one number."""
 
 
 def engine_costs(work: BurstWork) -> BurstCosts:
-    """In operations on limbs.
+    """Costs in operations on limbs.
 
-    Not shared, every lane follows every link. Shared, links within the burst are followed once for all lanes, for each
-    snapshot's coefficient; then each lane multiplies its snapshots' values by their sums of coefficients, once for the
-    burst and once for each snapshot behind them.
+    Without sharing, every lane follows every link. With sharing, the links within the burst are followed once for all
+    lanes, for the coefficient of each snapshot. Then each lane multiplies the values of its snapshots by sums of
+    coefficients, once for the burst and once for each later snapshot.
     """
     followed = work.links + work.events
     products = work.snapshots * (work.snapshots + 1) // 2

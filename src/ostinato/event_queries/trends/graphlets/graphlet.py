@@ -21,8 +21,8 @@ from ostinato.kernels.stopping import check_stopped
 
 Matrix = NDArray[np.object_]
 Mask = NDArray[np.bool_]
-_LIMB_BITS = 30
-"""Of Python's integers."""
+LIMB_BITS = 30
+"""Bits in a limb of Python's integers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +30,29 @@ class Adjacency:
     """The answers of one condition between adjacent events, for a burst."""
 
     inside: Mask
-    """[j, i]: event j of the burst may stand directly before event i."""
+    """[j, i]: whether event j of the burst may directly precede event i."""
     outside: Mask
-    """[h, i]: event h before the burst may."""
+    """[h, i]: whether event h before the burst may directly precede event i."""
     earlier: NDArray[np.int64]
-    """For each event how many of the burst are at an earlier time."""
+    """For each event, the number of events of the burst at an earlier time."""
 
     def fails(self) -> Mask:
-        """The events of the burst that some earlier one may not stand before."""
-        some: Mask = np.logical_or.reduce(~self.outside, axis=0)
-        return some
+        """The events of the burst that some event before the burst may not precede."""
+        failing: Mask = np.logical_or.reduce(~self.outside, axis=0)
+        return failing
 
 
 @dataclass(frozen=True, slots=True)
 class Propagated:
-    """Row i, column c: what column c (a snapshot or a lane) adds to event i. `slots`: the same for sums of values."""
+    """[event, column]: the contribution of a column (a snapshot or a lane) to the count of an event. `slots` has the
+    same for sums of values."""
 
     counts: Matrix
     slots: tuple[Matrix, ...]
+
+    @property
+    def matrices(self) -> tuple[Matrix, ...]:
+        return self.counts, *self.slots
 
 
 def propagated(
@@ -57,10 +62,11 @@ def propagated(
     values: Sequence[Matrix],
     arriving_slots: Sequence[Matrix] | None = None,
 ) -> Propagated:
-    """Equation 2 through a burst, for all columns at once: an event's count is what arrives and what stands before it.
+    """Equation 2 through a burst, for all columns at once. The count of an event is the number that arrives from before
+    the burst plus the counts of its predecessors in the burst.
 
-    A sum of values W goes with it: W(e) = W arriving + sum of W before + value(e) * count(e). From the running totals
-    or one by one, whichever is less.
+    A sum of values W follows the count: W(e) = W arriving + sum of W(predecessors) + value(e) * count(e). The sum over
+    predecessors starts from zero, or from the running total less the others, whichever is less work.
     """
     counts = arriving.copy()
     slots = [np.zeros_like(arriving) for _ in values] if arriving_slots is None else [s.copy() for s in arriving_slots]
@@ -78,16 +84,17 @@ def propagated(
             for total, numbers in zip(totals, every, strict=True):
                 numbers[event] += total - numbers[missing].sum(axis=0)
         else:
-            those = np.flatnonzero(passing)
+            predecessors = np.flatnonzero(passing)
             for numbers in every:
-                numbers[event] += numbers[those].sum(axis=0)
+                numbers[event] += numbers[predecessors].sum(axis=0)
         for value, slot in zip(values, slots, strict=True):
             slot[event] += value[event] * counts[event]
     return Propagated(counts, tuple(slots))
 
 
 def needs_snapshot(tests: Sequence[Adjacency]) -> Mask:
-    """Definition 9: the events whose predecessors differ between the tests, or lack one from before the burst."""
+    """Definition 9: the events whose predecessors differ between the tests, or that an event before the burst may not
+    precede."""
     needed: Mask = np.logical_or.reduce([test.fails() for test in tests])
     for test in tests[1:]:
         needed |= (test.inside != tests[0].inside).any(axis=0)
@@ -114,7 +121,7 @@ def shared_graphlet(tests: Sequence[Adjacency], values: Sequence[Matrix]) -> Sha
     inside[:, own] = False
     plain = [value.copy() for value in values]
     for value in plain:
-        value[own] = 0  # a snapshot's value has it already
+        value[own] = 0  # the value of the event's snapshot includes it
     return SharedGraphlet(own, propagated(arriving, tests[0], inside, plain))
 
 
@@ -133,7 +140,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What a set of tests makes of a burst, whoever asks them."""
+    """The part of the work for a burst that depends on the tests only (`BurstWork` has the fields)."""
 
     events: int
     links: int
@@ -153,7 +160,7 @@ def _shape(tests: Sequence[Adjacency]) -> _Shape:
 
 
 def _work(shape: _Shape, candidates: Sequence[Candidate]) -> BurstWork:
-    """What these queries together, sharing or not, would have to do."""
+    """The work for these queries together, if they share or not."""
     return BurstWork(
         events=shape.events,
         lanes=sum(candidate.lanes for candidate in candidates),
@@ -161,7 +168,7 @@ def _work(shape: _Shape, candidates: Sequence[Candidate]) -> BurstWork:
         own_links=shape.own_links,
         snapshots=shape.snapshots,
         limbs=max(candidate.limbs for candidate in candidates),
-        coefficient_limbs=1 + shape.events // (2 * _LIMB_BITS),
+        coefficient_limbs=1 + shape.events // (2 * LIMB_BITS),
     )
 
 
@@ -171,20 +178,20 @@ def _fewer(mask: Mask) -> NDArray[np.int64]:
 
 
 def decide(candidates: Sequence[Candidate], tests: Mapping[int, Adjacency]) -> PlanChoice:
-    """Which of the queries share the burst: both pruning principles, with the costs of this engine."""
+    """Chooses the queries that share the burst, by both pruning principles and the costs of this engine."""
     by_query = {candidate.query: candidate for candidate in candidates}
     test_counts = Counter(candidate.test for candidate in candidates)
     commonest = max(test_counts, key=lambda number: test_counts[number])
-    # Few tests for many queries: the matrices are looked at once for each set of tests.
+    # Many queries have few different tests, so shapes are computed once for each set of tests.
     free = {number for number in test_counts if not needs_snapshot([tests[commonest], tests[number]]).any()}
     shapes: dict[frozenset[int], _Shape] = {}
 
     def costs(queries: Iterable[int]) -> BurstCosts:
-        some = [by_query[query] for query in queries]
-        numbers = frozenset(candidate.test for candidate in some)
+        chosen = [by_query[query] for query in queries]
+        numbers = frozenset(candidate.test for candidate in chosen)
         if numbers not in shapes:
             shapes[numbers] = _shape([tests[number] for number in sorted(numbers)])
-        return engine_costs(_work(shapes[numbers], some))
+        return engine_costs(_work(shapes[numbers], chosen))
 
     alone = {query: costs([query]).separate for query in by_query}
     everyone = sum(alone.values())

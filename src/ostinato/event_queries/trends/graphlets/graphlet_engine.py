@@ -1,4 +1,4 @@
-"""The shared engine for conditions between adjacent events: it shares, splits and merges bursts as it pays.
+"""The shared engine for conditions between adjacent events. For each burst it decides again who shares.
 
 A burst (Definition 10) has events of the Kleene label. It ends when an event changes a query in another way, or a
 window opens or closes (the end of a pane). For each burst, the optimizer chooses the queries that share it. Numbers are
@@ -11,15 +11,11 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.event_queries.language.event_query import Selection
 from ostinato.event_queries.plan.event_program import (
-    NO_VALUE,
-    BoundKind,
     EdgeTest,
     EngineStep,
     Events,
@@ -31,24 +27,24 @@ from ostinato.event_queries.plan.event_program import (
 )
 from ostinato.event_queries.trends.graphlets.graphlet import Matrix, decide
 from ostinato.event_queries.trends.graphlets.graphlet_state import STATE, pack, unpack
-from ostinato.event_queries.trends.graphlets.walk import Walk, parts_of
-from ostinato.event_queries.trends.shared.loops import Loop, possible_loops
+from ostinato.event_queries.trends.graphlets.summed_values import sums_of_program, sums_of_slot
+from ostinato.event_queries.trends.graphlets.walk import ResultRow, Walk
+from ostinato.event_queries.trends.shared.loops import Loop, never_shared, possible_loops
 from ostinato.kernels.numbers.python_numbers import Extended, with_not_finite
 from ostinato.streams.stored_state import reading
 
 PROGRAMS = "programs on graphlets"
-"""In the statistics: the programs that ran here."""
+"""Name of this engine's number of programs in the statistics."""
 _STATISTICS = ("bursts", "shared", "split", "merged", "snapshots", "lane updates", "lane updates saved")
 
 
 def declined(programs: Sequence[Program]) -> str | None:
-    """Why these can't share their Kleene label; None if they can."""
+    """The reason why the programs can't share their Kleene label; None if they can."""
     conditions = set()
     for program in programs:
-        if program.selection is not Selection.ANY:
-            return "only SKIP TILL ANY MATCH shares"
-        if program.extent.kind is BoundKind.SPAN:
-            return "WITHIN without SLIDE asks for each match's own begin"
+        reason = never_shared(program)
+        if reason is not None:
+            return reason
         if program.extent.by_place:
             return "conditions between adjacent events, with windows that count events"
         if program.automaton.absences:
@@ -65,7 +61,7 @@ def declined(programs: Sequence[Program]) -> str | None:
 
 
 def tested_loop(program: Program) -> Loop | None:
-    """The loop whose events are tested; nothing else is, and nothing else leads to its state."""
+    """The loop whose events are tested, if no other events are tested and no other label leads to its state."""
     tested = {(edge.before, edge.after) for edge in program.edges}
     for loop in possible_loops(program):
         into = {step.label for step in program.automaton.transitions if step.target == loop.state}
@@ -75,7 +71,7 @@ def tested_loop(program: Program) -> Loop | None:
 
 
 class GraphletEngine(TrendEngine):
-    """`sharing`: "dynamic" decides for each burst, "always" shares each, "never" none."""
+    """`sharing="dynamic"` decides for each burst, "always" shares every burst, "never" none."""
 
     def __init__(self, programs: Sequence[Program], exact: bool, sharing: str = "dynamic") -> None:
         self.programs = tuple(programs)
@@ -95,23 +91,16 @@ class GraphletEngine(TrendEngine):
 
     def advance(self, events: Events, states: Sequence[bytes], until: NDArray[np.int64] | None) -> EngineStep:
         statistics = {PROGRAMS: len(self.programs), **dict.fromkeys(_STATISTICS, 0)}
-        rows_by_query: list[list[tuple[int, int, list[int]]]] = [[] for _ in self.programs]
+        rows_by_query: list[list[ResultRow]] = [[] for _ in self.programs]
         new_states = []
         floats = [column.dtype == np.float64 for column in events.values]
-        slot_parts = [
-            [
-                slot_part
-                for slot in program.slots
-                for slot_part in parts_of(slot, slot.value != NO_VALUE and floats[slot.value])
-            ]
-            for program in self.programs
-        ]
+        sums = [sums_of_program(program, floats) for program in self.programs]
         for sequence, state in enumerate(states):
-            walk = Walk(self, events, sequence, statistics, slot_parts)
+            walk = Walk(self, events, sequence, statistics, sums, rows_by_query)
             if state:
                 with reading(STATE):
                     walk.load(unpack(state, self.mark))
-            walk.run(rows_by_query, None if until is None else int(until[sequence]))
+            walk.run(None if until is None else int(until[sequence]))
             new_states.append(pack(walk.stored(), self.mark) if walk.lanes else b"")
         results = tuple(
             _results(program, rows, self.exact, floats)
@@ -121,46 +110,37 @@ class GraphletEngine(TrendEngine):
 
 
 def _alike(edges: Iterable[EdgeTest]) -> tuple[EdgeTest, ...]:
-    """The same for queries that number their labels otherwise."""
+    """The tests without the numbers of labels, so that the tests of two queries can be compared."""
     return tuple(sorted((replace(edge, before=0, after=0) for edge in edges), key=repr))
 
 
-def _results(
-    program: Program, rows: list[tuple[int, int, list[Any]]], exact: bool, floats: Sequence[bool]
-) -> QueryResults:
+def _results(program: Program, rows: list[ResultRow], exact: bool, floats: list[bool]) -> QueryResults:
     rows.sort(key=lambda row: row[:2])
-    columns = [np.array([row[2][slot_part] for row in rows] + [None], object)[:-1] for slot_part in range(_width(rows))]
-    at = 1
+    width = 1 + len(sums_of_program(program, floats))
+    table = np.array([totals for _, _, totals in rows], object).reshape(len(rows), width)
     slots: list[Numbers] = []
     present = []
+    at = 1
     for slot in program.slots:
-        some = parts_of(slot, slot.value != NO_VALUE and floats[slot.value])
-        slot_parts = columns[at : at + len(some)] if rows else [np.zeros(0, object)] * len(some)
-        at += len(some)
-        real = len(slot_parts) > 2
-        if real:
-            slots.append(
-                with_not_finite(_extended(slot_parts[0]), *((flag != 0).astype(bool) for flag in slot_parts[2:]))
-            )
+        # The value, whether there is one, and for doubles flags of values that aren't finite.
+        columns = table[:, at : at + len(sums_of_slot(slot, floats))].T
+        at += len(columns)
+        if len(columns) > 2:
+            slots.append(with_not_finite(_extended(columns[0]), *((flag != 0).astype(bool) for flag in columns[2:])))
         else:
-            slots.append(slot_parts[0] if exact else _extended(slot_parts[0]))
-        present.append(np.ones(len(rows), bool) if len(slot_parts) == 1 else slot_parts[1] != 0)
-    count = columns[0] if rows else np.zeros(0, object)
+            slots.append(columns[0] if exact else _extended(columns[0]))
+        present.append(np.ones(len(rows), bool) if len(columns) == 1 else (columns[1] != 0).astype(bool))
     return QueryResults(
-        np.array([row[0] for row in rows], np.int64),
-        np.array([row[1] for row in rows], np.int64),
-        count if exact else _extended(count),
+        np.array([sequence for sequence, _, _ in rows], np.int64),
+        np.array([window for _, window, _ in rows], np.int64),
+        table[:, 0] if exact else _extended(table[:, 0]),
         tuple(slots),
         tuple(present),
     )
 
 
-def _width(rows: list[tuple[int, int, list[Any]]]) -> int:
-    return len(rows[0][2]) if rows else 0
-
-
 def _extended(column: Matrix) -> Extended:
-    """From integers and fractions."""
+    """Integers and fractions as doubles with an extended exponent."""
     exponents = [max(int(abs(number)).bit_length() - 60, 0) for number in column]
     mantissas = [float(Fraction(number) / 2**exponent) for number, exponent in zip(column, exponents, strict=True)]
     return Extended(np.array(mantissas, np.float64), np.array(exponents, np.int64))

@@ -15,7 +15,7 @@ from itertools import combinations
 
 @dataclass(frozen=True, slots=True)
 class SharingPlan:
-    """`shared` has no query (nothing is shared) or two and more."""
+    """`shared` is empty (nothing is shared) or has at least two queries."""
 
     queries: frozenset[int]
     shared: frozenset[int]
@@ -27,38 +27,38 @@ class SharingPlan:
 
 
 PlanCost = Callable[[frozenset[int]], float]
-"""The shared queries -> the cost of all queries, the others not shared. Of a single query, and of none: not shared."""
+"""The shared queries -> the cost of all queries. The others run by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanChoice:
     plan: SharingPlan
     cost: float
-    plans_asked: int
+    plans_compared: int
 
 
 def plans(queries: Iterable[int]) -> tuple[SharingPlan, ...]:
-    """All of them, from everything shared to nothing shared (Figure 7: 12 for four queries)."""
+    """All plans, from everything shared to nothing shared (Figure 7: 12 plans for four queries)."""
     every = frozenset(queries)
     sizes = range(len(every), 1, -1)
-    shared = [frozenset(some) for size in sizes for some in combinations(sorted(every), size)]
-    return tuple(SharingPlan(every, some) for some in [*shared, frozenset[int]()])
+    shared = [frozenset(chosen) for size in sizes for chosen in combinations(sorted(every), size)]
+    return tuple(SharingPlan(every, chosen) for chosen in [*shared, frozenset[int]()])
 
 
 def snapshot_driven(candidates: Iterable[SharingPlan], without_snapshots: frozenset[int]) -> tuple[SharingPlan, ...]:
-    """Theorem 4.1's principle: only plans that share all queries for which no snapshot has to be created."""
+    """Theorem 4.1's principle: only plans that share all queries that need no snapshot."""
     return tuple(plan for plan in candidates if without_snapshots <= plan.shared)
 
 
 def benefit_driven(
     candidates: Iterable[SharingPlan], beneficial: frozenset[int], harmful: frozenset[int]
 ) -> tuple[SharingPlan, ...]:
-    """Theorem 4.2's principle: only plans that share what is beneficial to share, and nothing that isn't."""
+    """Theorem 4.2's principle: only plans that share all beneficial queries and no harmful query."""
     return tuple(plan for plan in candidates if beneficial <= plan.shared and not harmful & plan.shared)
 
 
 def best_of_all(queries: Iterable[int], cost: PlanCost) -> PlanChoice:
-    """The cheapest plan; of equally cheap ones, the one that shares more. 2^k - k plans are asked."""
+    """The cheapest plan; of equally cheap plans, the one that shares more. Compares the costs of 2^k - k plans."""
     candidates = plans(queries)
     costs = [cost(plan.shared) for plan in candidates]
     cheapest = min(range(len(costs)), key=costs.__getitem__)
@@ -66,10 +66,10 @@ def best_of_all(queries: Iterable[int], cost: PlanCost) -> PlanChoice:
 
 
 def choose(queries: Iterable[int], without_snapshots: frozenset[int], cost: PlanCost) -> PlanChoice:
-    """By both principles: for m queries that need snapshots, m + 2 plans are asked.
+    """The plan by both principles. For m queries that need snapshots, it computes the costs of m + 2 plans.
 
-    Each of those is left out when all queries without it cost less. At the end nothing shared is asked too, which the
-    paper leaves to the decision to split.
+    Such a query is left out if sharing all queries but this one costs less than sharing all. The last plan shares
+    nothing; the paper leaves this to its decision to split.
     """
     every = frozenset(queries)
     candidates = sorted(every - without_snapshots)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ostinato.event_queries.plan.event_program import NO_WINDOW, BoundKind, Events, PairTest, Program, QueryResults
+from ostinato.event_queries.trends.edge_tests import names_of_earlier_events
 from ostinato.event_queries.trends.separate.buffered_events import (
     BUFFER_STATE,
     BufferedEvents,
@@ -109,7 +110,7 @@ class Buffered:
             earlier = unpack_events(section[8 + read :], self.reads, types)
         step = 1 if self.is_span else max(self.program.extent.slide, 1)
         check(begun == NOT_BEGUN or abs(begun) <= LARGEST // step, BUFFER_STATE, "its first window is out of range")
-        earlier = replace(earlier, name=carried_names(earlier.name, sequence, len(sections)))
+        earlier = replace(earlier, name=names_of_earlier_events(earlier.name, sequence, len(sections)))
         return SequenceBuffer(sequence, totals, begun, together([earlier, buffered]))
 
     def _state(self, buffer: SequenceBuffer, events: Events, sequences: int, is_real: Sequence[bool]) -> bytes:
@@ -119,7 +120,7 @@ class Buffered:
         buffered = pack_events(replace(buffer.buffered, name=back))
         return struct.pack("<q", buffer.begun) + pack_totals(buffer.totals, is_real) + buffered
 
-    # --- what is over -------------------------------------------------------------------------------------------------
+    # --- windows that are over ---------------------------------------------------------------------------------------
 
     def _over(self, buffer: SequenceBuffer, until: int | None) -> Iterator[WindowEvents]:
         """Yields the windows that are over and removes them from the buffer."""
@@ -199,12 +200,7 @@ class Buffered:
         self, waiting: Sequence[tuple[SequenceBuffer, WindowEvents]], pair_tests: Sequence[PairTest]
     ) -> Iterator[tuple[SequenceBuffer, WindowEvents, Totals]]:
         if waiting and self.ordered is not None:
-            parts = [events_of_window.buffered for _, events_of_window in waiting]
-            totals = self.ordered.totals(parts, pair_tests, only_first=self.is_span)
+            windows = [events_of_window.buffered for _, events_of_window in waiting]
+            totals = self.ordered.totals(windows, pair_tests, only_first=self.is_span)
             for (buffer, events_of_window), each in zip(waiting, totals, strict=True):
                 yield buffer, events_of_window, each
-
-
-def carried_names(back: Ints, sequence: int, sequences: int) -> Ints:
-    """Names of events of earlier calls, `back` events before the last of those calls."""
-    return -1 - (sequence + sequences * back)

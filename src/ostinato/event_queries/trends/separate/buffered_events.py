@@ -7,7 +7,7 @@ engine buffers the events as columns, and only the columns that the program read
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +41,21 @@ class Reads:
         tests: list[EdgeTest] = [*program.edges, *(test for absent in program.absent_edges for test in absent)]
         values = {slot.value for slot in program.slots} | {v for t in tests for v in (t.before_value, t.after_value)}
         return cls(tuple(sorted(conditions)), tuple(sorted(values - {NO_VALUE})), program.selection is Selection.STRICT)
+
+
+def label_masks(program: Program, qualifying: Callable[[int], Bools], rows: int) -> Ints:
+    """For each row, one bit for each label that it qualifies for, and above them one bit for each absence.
+
+    `qualifying` has the rows that meet a condition.
+    """
+    mask = np.zeros(rows, np.int64)
+    for label, condition in enumerate(program.qualifies):
+        mask |= qualifying(condition).astype(np.int64) << label
+    for number, absence in enumerate(program.automaton.absences):
+        for label in absence.first_labels():
+            condition = program.absent_qualifies[number][label]
+            mask |= qualifying(condition).astype(np.int64) << (len(program.qualifies) + number)
+    return mask
 
 
 @dataclass(frozen=True, slots=True)

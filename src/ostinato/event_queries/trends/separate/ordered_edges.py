@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.event_queries.automaton.trend_automaton import START
 from ostinato.event_queries.plan.event_program import (
     NO_VALUE,
     EdgeTest,
@@ -18,19 +17,26 @@ from ostinato.event_queries.plan.event_program import (
     Program,
     QueryResults,
 )
+from ostinato.event_queries.trends.ordered_keys import ordered_keys
 from ostinato.event_queries.trends.separate import ordered_kernel as ok
-from ostinato.event_queries.trends.separate.buffered_events import Bools, BufferedEvents, Ints, Reads, together
+from ostinato.event_queries.trends.separate import running_arrays as ra
+from ostinato.event_queries.trends.separate.buffered_events import (
+    Bools,
+    BufferedEvents,
+    Ints,
+    Reads,
+    label_masks,
+    together,
+)
 from ostinato.event_queries.trends.separate.ordered_plan import HolderPlan
-from ostinato.event_queries.trends.separate.running_arrays import PROGRESS, ROW
 from ostinato.event_queries.trends.separate.running_results import RunningResults
-from ostinato.event_queries.trends.separate.slot_values import SlotLayout, in_order, value_bits
+from ostinato.event_queries.trends.separate.slot_values import SlotLayout, value_bits
 from ostinato.event_queries.trends.separate.sums import Values
 from ostinato.event_queries.trends.separate.totals import Totals
 from ostinato.kernels.numbers.number_table import grown
 from ostinato.kernels.numbers.python_numbers import SOME, Extended, as_multiple
 from ostinato.kernels.stopping import check_stopped, stop_flag
 
-COLUMNS = 8
 PAIRS = 1 << 22
 """The most pairs that are tested at once."""
 
@@ -67,23 +73,23 @@ class OrderedEdges:
         ranked = self._ranked(buffered, starts, only_first, value_bits(values))
         check_stopped()
         held, places = self._held(ranked)
-        sums, slots = layout.room(places, self.exact, COLUMNS), layout.arrays()
+        sums, slots = layout.room(places, self.exact, ra.COLUMNS), layout.arrays()
         results = RunningResults(layout, self.exact)
-        progress = np.zeros(PROGRESS, np.int64)
+        progress = np.zeros(ra.PROGRESS, np.int64)
         while True:
             plan = self.holders.plan
             status = ok.evaluate_windows(plan, slots, held, ranked, values, sums, results.out, progress, stop_flag())
             check_stopped()
             match status:
-                case ok.FINISHED:
+                case ra.FINISHED:
                     results.take(progress)
                     return results.all()
-                case ok.MORE_COLUMNS:
+                case ra.MORE_COLUMNS:
                     sums = sums._replace(integers=grown(sums.integers))
-                case ok.MORE_OUTPUT:
+                case ra.MORE_OUTPUT:
                     results.take(progress)
-                case ok.MORE_PAIRS:
-                    ranked = self._with_pairs(ranked, buffered, pair_tests, int(progress[ROW]))
+                case ra.MORE_PAIRS:
+                    ranked = self._with_pairs(ranked, buffered, pair_tests, int(progress[ra.ROW]))
                 case _:
                     raise AssertionError("a number did not fit where it had to")
 
@@ -101,18 +107,10 @@ class OrderedEdges:
         ]
         return layout.values([column for column, _ in pairs], [valid for _, valid in pairs])
 
-    def _qualifying(self, buffered: BufferedEvents, condition: int) -> Bools:
-        return buffered.conditions[self.reads.conditions.index(condition)]
-
     def _ranked(self, buffered: BufferedEvents, starts: Ints, only_first: bool, bits: int) -> ok.Ranked:
         program, count = self.program, len(buffered.time)
-        mask = np.zeros(count, np.int64)
-        for label, condition in enumerate(program.qualifies):
-            mask |= self._qualifying(buffered, condition).astype(np.int64) << label
-        for number, absence in enumerate(program.automaton.absences):
-            for label in {t.label for t in absence.transitions if t.source == START}:
-                condition = program.absent_qualifies[number][label]
-                mask |= self._qualifying(buffered, condition).astype(np.int64) << (len(program.qualifies) + number)
+        conditions = self.reads.conditions
+        mask = label_masks(program, lambda number: buffered.conditions[conditions.index(number)], count)
         tests = self.holders.tests
         rank, below, until = (np.zeros((len(tests), count), np.int64) for _ in range(3))
         ranks, pair_of = np.zeros((len(tests), len(starts) - 1), np.int64), np.full(len(tests), -1, np.int64)
@@ -146,7 +144,7 @@ class OrderedEdges:
         if earlier.dtype != later.dtype:
             earlier, later = earlier.astype(np.float64), later.astype(np.float64)
         count, windows = len(earlier), np.arange(len(starts) - 1)
-        every, codes = np.unique(np.concatenate([in_order(earlier), in_order(later)]), return_inverse=True)
+        every, codes = np.unique(np.concatenate([ordered_keys(earlier), ordered_keys(later)]), return_inverse=True)
         # One code for each window and value. A value's rank is the index of its code among the codes of its window.
         window = np.repeat(windows, np.diff(starts)) * len(every)
         mine, candidates = window + codes[:count], window + codes[count:]

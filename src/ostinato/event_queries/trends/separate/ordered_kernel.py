@@ -12,20 +12,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ostinato.event_queries.trends.separate.running_arrays import LOADED, ROW, SEQUENCE
+from ostinato.event_queries.trends.separate.running_arrays import (
+    FAILED,
+    FINISHED,
+    LOADED,
+    MORE_COLUMNS,
+    MORE_PAIRS,
+    ROW,
+    SEQUENCE,
+    STOPPED,
+)
 from ostinato.event_queries.trends.separate.running_state import give
 from ostinato.event_queries.trends.separate.sums import Bools, Ints, clear, merge, take_values
 from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
 from ostinato.kernels.numbers.limbs import BITS, bit_length
 from ostinato.kernels.numbers.number_table import set_small
 
-# Status that the kernel returns.
-FINISHED, MORE_COLUMNS, MORE_OUTPUT, MORE_PAIRS, FAILED, STOPPED = 0, 1, 2, 3, 4, 5
 # Kinds of holders.
-PLAIN, BELOW, ABOVE, EACH, LISTED = 0, 1, 2, 3, 4
+PLAIN, BELOW, ABOVE, EACH, LISTED = range(5)
 # Whether a value equal to the event's own also passes.
-WITHOUT_EQUAL, WITH_EQUAL = 0, 1
+WITHOUT_EQUAL, WITH_EQUAL = range(2)
 SLACK = 4
+"""Limbs that must stay free above the largest number."""
 
 
 class OrderedPlan(NamedTuple):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ostinato.event_queries.automaton.trend_automaton import START, Transition
 from ostinato.event_queries.language.event_query import Selection
@@ -21,12 +20,12 @@ from ostinato.event_queries.trends.separate.ordered_kernel import (
     WITHOUT_EQUAL,
     OrderedPlan,
 )
-from ostinato.event_queries.trends.separate.running_plan import MOST_BITS, is_single
+from ostinato.event_queries.trends.separate.running_plan import MOST_BITS, ints, is_single, offsets
 
 NO_TEST = -1
 BEFORE_ANY = (START, -1)
-ASKED = {
-    # The later event's value `op` the earlier one's decides which earlier values pass.
+HOLDERS_OF_TEST = {
+    # The later event's value `op` the earlier one's.
     "<": ((ABOVE, WITHOUT_EQUAL),),
     "<=": ((ABOVE, WITH_EQUAL),),
     ">": ((BELOW, WITHOUT_EQUAL),),
@@ -74,14 +73,12 @@ class HolderPlan:
         transitions = program.automaton.transitions
         self.classes = sorted({(t.target, t.label) for t in transitions})
         edges = [edge for t in transitions for edge in self._edges(t)]
-        ends: dict[int, set[int]] = {}
-        for state, absence in program.automaton.end_absences:
-            ends.setdefault(state, set()).add(absence)
         totals = [Holder(of, frozenset()) for of in self.classes]
         results = [
-            Holder(of, frozenset(ends.get(of[0], ())), result=bool(ends.get(of[0])))
+            Holder(of, absences, result=bool(absences))
             for of in self.classes
             if of[0] in program.automaton.accepting
+            for absences in [program.automaton.absences_at_end(of[0])]
         ]
         every = dict.fromkeys([*(holder for _, holder, _ in edges), *totals, *results])
         # START's holders come first.
@@ -93,7 +90,7 @@ class HolderPlan:
         emptied_by = frozenset(transition.absences)
         if transition.source == START:
             return [(transition, Holder(BEFORE_ANY, emptied_by), WITH_EQUAL)]
-        taken = []
+        edges = []
         for of in self.classes:
             if of[0] != transition.source:
                 continue
@@ -103,9 +100,9 @@ class HolderPlan:
             elif (op := self.tests[number].op) is None:
                 candidates = ((LISTED, WITH_EQUAL),)
             else:
-                candidates = ASKED[op]
-            taken += [(transition, Holder(of, emptied_by, kind, number), equal) for kind, equal in candidates]
-        return taken
+                candidates = HOLDERS_OF_TEST[op]
+            edges += [(transition, Holder(of, emptied_by, kind, number), equal) for kind, equal in candidates]
+        return edges
 
     def _test(self, before: int, after: int) -> int:
         pairs = [(test.before, test.after) for test in self.tests]
@@ -127,25 +124,17 @@ class HolderPlan:
         per_label = [sum(t.label == label for t, _, _ in ordered) for label in range(len(automaton.labels))]
         return OrderedPlan(
             labels=len(automaton.labels),
-            edge_at=_ints(np.cumsum([0, *per_label]).tolist()),
-            edge_holder=_ints(number[holder] for _, holder, _ in ordered),
-            edge_equal=_ints(equal for _, _, equal in ordered),
-            edge_class=_ints(self.classes.index((t.target, t.label)) for t, _, _ in ordered),
-            kind=_ints(holder.kind for holder in self.holders),
-            test=_ints(holder.test for holder in self.holders),
+            edge_at=ints(np.cumsum([0, *per_label]).tolist()),
+            edge_holder=ints(number[holder] for _, holder, _ in ordered),
+            edge_equal=ints(equal for _, _, equal in ordered),
+            edge_class=ints(self.classes.index((t.target, t.label)) for t, _, _ in ordered),
+            kind=ints(holder.kind for holder in self.holders),
+            test=ints(holder.test for holder in self.holders),
             start=sum(holder.of == BEFORE_ANY for holder in self.holders),
-            holder_at=_offsets(of_class),
-            holder_of=_ints(h for of in of_class for h in of),
-            reset_at=_offsets(resets),
-            reset_holder=_ints(h for of in resets for h in of),
-            totals=_ints(number[holder] for holder in totals),
-            results=_ints(number[holder] for holder in results),
+            holder_at=offsets(of_class),
+            holder_of=ints(h for of in of_class for h in of),
+            reset_at=offsets(resets),
+            reset_holder=ints(h for of in resets for h in of),
+            totals=ints(number[holder] for holder in totals),
+            results=ints(number[holder] for holder in results),
         )
-
-
-def _ints(numbers: Iterable[int]) -> NDArray[np.int64]:
-    return np.array(list(numbers), np.int64)
-
-
-def _offsets(lists: Sequence[Sequence[int]]) -> NDArray[np.int64]:
-    return _ints(np.cumsum([0, *map(len, lists)]).tolist())

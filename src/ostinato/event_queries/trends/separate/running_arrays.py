@@ -9,17 +9,20 @@ from numpy.typing import NDArray
 
 from ostinato.event_queries.trends.separate.sums import Bools, Ints
 
-# Status that the kernel returns.
-FINISHED, MORE_COLUMNS, MORE_OUTPUT, MORE_STATE, FAILED, STOPPED = 0, 1, 2, 3, 4, 5
+# Status that a kernel returns.
+FINISHED, MORE_COLUMNS, MORE_OUTPUT, MORE_STATE, MORE_PAIRS, FAILED, STOPPED = range(7)
 # Fields of `progress`.
 SEQUENCE, ROW, HEAD, LANES, COUNT_BITS, SLOT_BITS, LOADED, RECORDS, LIMBS, WORDS = range(10)
 PROGRESS = 10
+"""The number of these fields."""
+COLUMNS = 8
+"""Limbs that a number has room for at first."""
 # How far trends reach.
-UNBOUNDED, SPAN, WINDOWS = 0, 1, 2
+UNBOUNDED, SPAN, WINDOWS = range(3)
 # Which event may follow another.
-ANY, NEXT, STRICT = 0, 1, 2
-# Spare lanes behind the ring: waiting sums, a sum of results, finished trends of a span.
-WAITING, SUMMED, OVER, SPARE = 0, 1, 2, 3
+ANY, NEXT, STRICT = range(3)
+# Spare lanes behind the ring: waiting sums, a sum of results, finished trends of a span. SPARE is their number.
+WAITING, SUMMED, OVER, SPARE = range(4)
 FAR = np.iinfo(np.int64).max
 SLACK = 3
 """Limbs that must stay free above the largest number."""

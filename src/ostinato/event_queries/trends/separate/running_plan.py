@@ -59,16 +59,13 @@ def is_single(absence: TrendAutomaton) -> bool:
 def make_plan(program: Program) -> RunningArrays:
     automaton = program.automaton
     strict = program.selection is Selection.STRICT
-    ends: dict[int, frozenset[int]] = {}
-    for state, absence in automaton.end_absences:
-        ends[state] = ends.get(state, frozenset()) | {absence}
     sources = [
         # There is no event between two events that directly follow one another.
         (t.source, frozenset() if strict and t.source != START else frozenset(t.absences), False)
         for t in automaton.transitions
     ]
     passing_away = program.selection is not Selection.ANY
-    results: list[Place] = [(s, ends.get(s, frozenset()), passing_away) for s in sorted(automaton.accepting)]
+    results: list[Place] = [(s, automaton.absences_at_end(s), passing_away) for s in sorted(automaton.accepting)]
     plain: list[Place] = [(s, frozenset(), False) for s in range(automaton.states)]
     used = set(sources) | set(results)
     # Every state has a place of its own, whose number is the state's.
@@ -84,24 +81,23 @@ def make_plan(program: Program) -> RunningArrays:
         edge_at.append(len(edges))
         at_once.append(single and order is not None)
     resets = [[i for i, place in enumerate(places) if a in place[1]] for a in range(len(automaton.absences))]
-    starting = {t.label for t in automaton.transitions if t.source == START}
     return RunningArrays(
         places=len(places),
         states=automaton.states,
-        edge_at=_ints(edge_at),
-        edge_source=_ints(number[sources[i]] for i in edges),
-        edge_state=_ints(automaton.transitions[i].source for i in edges),
-        edge_target=_ints(automaton.transitions[i].target for i in edges),
+        edge_at=ints(edge_at),
+        edge_source=ints(number[sources[i]] for i in edges),
+        edge_state=ints(automaton.transitions[i].source for i in edges),
+        edge_target=ints(automaton.transitions[i].target for i in edges),
         at_once=np.array(at_once, bool),
-        place_at=_offsets(of_state),
-        place_of=_ints(i for of in of_state for i in of),
+        place_at=offsets(of_state),
+        place_of=ints(i for of in of_state for i in of),
         passing=np.array([passing_away and not place[2] and place[0] != START for place in places], bool),
-        starts=_ints(i for i, place in enumerate(places) if place[0] == START),
-        results=_ints(number[place] for place in results),
-        reset_at=_offsets(resets),
-        reset_place=_ints(i for of in resets for i in of),
+        starts=ints(i for i, place in enumerate(places) if place[0] == START),
+        results=ints(number[place] for place in results),
+        reset_at=offsets(resets),
+        reset_place=ints(i for of in resets for i in of),
         labels=len(automaton.labels),
-        start_labels=sum(1 << label for label in starting),
+        start_labels=sum(1 << label for label in automaton.first_labels()),
         selection=SELECTIONS[program.selection],
         bound=BOUNDS[program.extent.kind],
         by_place=program.extent.by_place,
@@ -132,9 +128,10 @@ def in_place_order(edges: Sequence[tuple[int, int]]) -> list[int] | None:
     return order
 
 
-def _ints(numbers: Iterable[int]) -> NDArray[np.int64]:
+def ints(numbers: Iterable[int]) -> NDArray[np.int64]:
     return np.array(list(numbers), np.int64)
 
 
-def _offsets(lists: Sequence[Sequence[int]]) -> NDArray[np.int64]:
-    return _ints(np.cumsum([0, *map(len, lists)]).tolist())
+def offsets(lists: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    """Where each list begins if they lie one after another, and the length of all."""
+    return ints(np.cumsum([0, *map(len, lists)]).tolist())

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.event_queries.automaton.trend_automaton import START
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.event_queries.plan.event_program import NO_VALUE, BoundKind, Events, Program, QueryResults
 from ostinato.event_queries.trends.separate import running_arrays as ra
+from ostinato.event_queries.trends.separate.buffered_events import label_masks
 from ostinato.event_queries.trends.separate.running_checks import are_sound
 from ostinato.event_queries.trends.separate.running_kernel import advance_sums
 from ostinato.event_queries.trends.separate.running_plan import make_plan
@@ -23,7 +23,6 @@ from ostinato.streams.stored_state import check
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-COLUMNS = 8
 
 
 class RunningSums:
@@ -38,7 +37,7 @@ class RunningSums:
         self, events: Events, sections: Sequence[bytes], until: Sequence[int | None], is_real: Sequence[bool]
     ) -> tuple[QueryResults, Sequence[bytes]]:
         layout = SlotLayout.of(self.program, is_real)
-        mask = self._mask(events)
+        mask = label_masks(self.program, events.conditions.__getitem__, len(events.time))
         chosen = np.flatnonzero(mask)
         values = self._values(layout, events, chosen)
         rows = self._rows(events, mask[chosen], chosen, until, value_bits(values))
@@ -48,7 +47,7 @@ class RunningSums:
         lanes = ra.Lanes(
             capacity, np.zeros(capacity, np.int64), np.zeros(capacity, np.int64), np.zeros(self.plan.states, bool)
         )
-        slots, sums = layout.arrays(), layout.room((capacity + ra.SPARE) * self.plan.places, self.exact, COLUMNS)
+        slots, sums = layout.arrays(), layout.room((capacity + ra.SPARE) * self.plan.places, self.exact, ra.COLUMNS)
         results = RunningResults(layout, self.exact)
         progress = np.zeros(ra.PROGRESS, np.int64)
         while True:
@@ -82,18 +81,6 @@ class RunningSums:
             sound = are_sound(self.plan, words, self.exact, np.array(of_place, np.int64))
             check(sound, state_name, "its windows or numbers are out of range")
         return words
-
-    def _mask(self, events: Events) -> Ints:
-        """One bit for each label that a row qualifies for, and above them one for each absence."""
-        program = self.program
-        mask = np.zeros(len(events.time), np.int64)
-        for label, condition in enumerate(program.qualifies):
-            mask |= events.conditions[condition].astype(np.int64) << label
-        for number, absence in enumerate(program.automaton.absences):
-            for label in {t.label for t in absence.transitions if t.source == START}:
-                condition = program.absent_qualifies[number][label]
-                mask |= events.conditions[condition].astype(np.int64) << (len(program.qualifies) + number)
-        return mask
 
     def _values(self, layout: SlotLayout, events: Events, chosen: Ints) -> Values:
         everywhere = np.ones(len(chosen), bool)
@@ -136,8 +123,8 @@ class RunningSums:
                 position = rows.position[first:end][begins[first:end]]
                 reach = np.searchsorted(position, position + (plan.length + _spread(rows)), "right")
                 most = max(most, int((reach - np.arange(len(position))).max(initial=0)))
-        kept = before.words[before.at[:-1][np.diff(before.at) > 0]]
-        return most + int(kept.max(initial=0)) + 1
+        stored_lanes = before.words[before.at[:-1][np.diff(before.at) > 0]]
+        return most + int(stored_lanes.max(initial=0)) + 1
 
 
 def _spread(rows: ra.EventRows) -> int:

@@ -32,16 +32,16 @@ class SeparateEngine(TrendEngine):
     def __init__(self, programs: Sequence[Program], exact: bool = True) -> None:
         self.programs = tuple(programs)
         self.exact = exact
-        self._ways = tuple(_way(program, exact) for program in self.programs)
+        self._runners = tuple(_runner(program, exact) for program in self.programs)
 
     def advance(self, events: Events, states: Sequence[bytes], until: NDArray[np.int64] | None) -> EngineStep:
         sequences = len(states)
         bounds: list[int | None] = [None] * sequences if until is None else [int(u) for u in until]
         sections = [unpack_sections(state, len(self.programs)) for state in states]
         results, states_by_program = [], []
-        for i, way in enumerate(self._ways):
-            is_real = real_slots(way.program, events)
-            result, new_states = way.advance(events, [section[i] for section in sections], bounds, is_real)
+        for i, runner in enumerate(self._runners):
+            is_real = real_slots(runner.program, events)
+            result, new_states = runner.advance(events, [section[i] for section in sections], bounds, is_real)
             results.append(result)
             states_by_program.append(new_states)
         packed = tuple(
@@ -50,7 +50,7 @@ class SeparateEngine(TrendEngine):
         return EngineStep(tuple(results), packed, {"rows": len(events.time), PROGRAMS: len(self.programs)})
 
 
-def _way(program: Program, exact: bool) -> RunningSums | Buffered:
+def _runner(program: Program, exact: bool) -> RunningSums | Buffered:
     return RunningSums(program, exact) if needs_events(program) is None else Buffered(program, exact)
 
 
@@ -59,7 +59,7 @@ def real_slots(program: Program, events: Events) -> list[bool]:
     return [s.value != NO_VALUE and events.values[s.value].dtype == np.float64 for s in program.slots]
 
 
-def way_of(program: Program) -> str:
+def method_of(program: Program) -> str:
     """Describes how the engine runs a program, for `explain`."""
     why = needs_events(program)
     if why is None and program.extent.kind is BoundKind.SPAN:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.event_queries.plan.event_program import Program, SlotKind
+from ostinato.event_queries.trends.ordered_keys import ordered_keys, values_of_keys
 from ostinato.event_queries.trends.separate.sums import SlotLabels, Sums, Values
 from ostinato.kernels.numbers.number_table import new_table
 
@@ -77,7 +78,7 @@ class SlotLayout:
         def best(i: int) -> Ints:
             column = columns[i]
             assert column is not None
-            return ~in_order(column) if slots[i].kind is SlotKind.MAX else in_order(column)
+            return ~ordered_keys(column) if slots[i].kind is SlotKind.MAX else ordered_keys(column)
 
         return Values(
             _columns([addends(i) for i in self.integers], rows, np.int64),
@@ -89,7 +90,7 @@ class SlotLayout:
     def best_values(self, slot: int, bits: Ints) -> NDArray[Any]:
         """The original values of a MIN or MAX slot."""
         bits = ~bits if self.program.slots[slot].kind is SlotKind.MAX else bits
-        return from_order(bits) if self.is_real[slot] else bits
+        return values_of_keys(bits, self.is_real[slot])
 
 
 def value_bits(values: Values) -> int:
@@ -101,17 +102,3 @@ def value_bits(values: Values) -> int:
 
 def _columns(columns: Sequence[NDArray[Any]], rows: int, kind: type) -> NDArray[Any]:
     return np.ascontiguousarray(np.stack(columns, 1), kind) if columns else np.zeros((rows, 0), kind)
-
-
-def in_order(values: NDArray[Any]) -> Ints:
-    """Doubles as integers in the same order; NaN is the greatest, and all zeros are equal. Integers stay unchanged."""
-    if values.dtype != np.float64:
-        return values.astype(np.int64, copy=False)
-    real = np.where(np.isnan(values), np.nan, values + 0.0)
-    bits = real.view(np.int64)
-    return np.where(bits < 0, bits ^ np.iinfo(np.int64).max, bits)
-
-
-def from_order(bits: Ints) -> NDArray[np.float64]:
-    """The inverse of `in_order`."""
-    return np.where(bits < 0, bits ^ np.iinfo(np.int64).max, bits).view(np.float64)

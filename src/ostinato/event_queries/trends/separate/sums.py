@@ -66,24 +66,40 @@ def clear(slots, sums, place):  # type: ignore[no-untyped-def]
 
 
 @inline_kernel
-def merge(slots, sums, into, source):  # type: ignore[no-untyped-def]
-    """Adds the sum at one place to another, which may be the same place. Returns False if the table has too few
-    columns."""
-    width, reals, bests = slots.integers_on.shape[0] + 1, slots.real_on.shape[0], slots.best_on.shape[0]
-    if is_zero(sums.integers, source * width):
-        return True
-    for b in range(bests):
+def _offer_best(slots, sums, into, b, value):  # type: ignore[no-untyped-def]
+    """Keeps the smaller of the stored best value and this one."""
+    at = slots.best_seen[b]
+    if not sums.seen[into, at] or value < sums.best[into, b]:
+        sums.best[into, b] = value
+        sums.seen[into, at] = 1
+
+
+@inline_kernel
+def _merge_slots(slots, sums, into, source):  # type: ignore[no-untyped-def]
+    """Adds everything but the count. Returns False if the table has too few columns."""
+    width, reals = slots.integers_on.shape[0] + 1, slots.real_on.shape[0]
+    for b in range(slots.best_on.shape[0]):
         if sums.seen[source, slots.best_seen[b]]:
-            value = sums.best[source, b]
-            if not sums.seen[into, slots.best_seen[b]] or value < sums.best[into, b]:
-                sums.best[into, b] = value
+            _offer_best(slots, sums, into, b, sums.best[source, b])
     for k in range(sums.seen.shape[1]):
         sums.seen[into, k] |= sums.seen[source, k]
     fits = True
-    for w in range(width):
+    for w in range(1, width):
         fits &= add(sums.integers, into * width + w, source * width + w)
     for f in range(reals):
         add(sums.real, into * reals + f, source * reals + f)
+    return fits
+
+
+@inline_kernel
+def merge(slots, sums, into, source):  # type: ignore[no-untyped-def]
+    """Adds the sum at one place to another, which may be the same place. Returns False if the table has too few
+    columns."""
+    width = slots.integers_on.shape[0] + 1
+    if is_zero(sums.integers, source * width):
+        return True
+    fits = _merge_slots(slots, sums, into, source)
+    fits &= add(sums.integers, into * width, source * width)
     return fits
 
 
@@ -92,12 +108,8 @@ def take_values(slots, sums, values, into, runs, row, label):  # type: ignore[no
     """Adds the event's values for each run at the place `runs` to the sum at `into`. The count stays the same."""
     width, reals, bests = slots.integers_on.shape[0] + 1, slots.real_on.shape[0], slots.best_on.shape[0]
     for b in range(bests):
-        at = slots.best_seen[b]
-        if slots.best_on[b, label] and values.valid[row, at]:
-            value = values.best[row, b]
-            if not sums.seen[into, at] or value < sums.best[into, b]:
-                sums.best[into, b] = value
-                sums.seen[into, at] = 1
+        if slots.best_on[b, label] and values.valid[row, slots.best_seen[b]]:
+            _offer_best(slots, sums, into, b, values.best[row, b])
     for k in range(sums.seen.shape[1]):
         if slots.seen_on[k, label] and values.valid[row, k]:
             sums.seen[into, k] = 1
@@ -114,23 +126,10 @@ def take_values(slots, sums, values, into, runs, row, label):  # type: ignore[no
 @inline_kernel
 def lead(slots, sums, values, into, source, row, label):  # type: ignore[no-untyped-def]
     """Extends the runs at a place by the event and adds them to another place, which may be the same."""
-    width, reals, bests = slots.integers_on.shape[0] + 1, slots.real_on.shape[0], slots.best_on.shape[0]
+    width = slots.integers_on.shape[0] + 1
     if is_zero(sums.integers, source * width):
         return True
-    for b in range(bests):
-        at = slots.best_seen[b]
-        if sums.seen[source, at]:
-            value = sums.best[source, b]
-            if not sums.seen[into, at] or value < sums.best[into, b]:
-                sums.best[into, b] = value
-                sums.seen[into, at] = 1
-    for k in range(sums.seen.shape[1]):
-        sums.seen[into, k] |= sums.seen[source, k]
-    fits = True
-    for w in range(1, width):
-        fits &= add(sums.integers, into * width + w, source * width + w)
-    for f in range(reals):
-        add(sums.real, into * reals + f, source * reals + f)
+    fits = _merge_slots(slots, sums, into, source)
     fits &= take_values(slots, sums, values, into, source, row, label)
     # The count comes last: the sums above need its old value.
     fits &= add(sums.integers, into * width, source * width)

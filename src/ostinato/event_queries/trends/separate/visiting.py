@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ostinato.event_queries.automaton.trend_automaton import START, Transition
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.event_queries.plan.event_program import NO_VALUE, EdgeTest, PairTest, Program, Slot, SlotKind
+from ostinato.event_queries.trends.edge_tests import compare_values
 from ostinato.event_queries.trends.separate.buffered_events import Bools, BufferedEvents, Ints, Reads
-from ostinato.event_queries.trends.separate.edge_tests import compare_values
 from ostinato.event_queries.trends.separate.totals import Totals, better
 from ostinato.kernels.numbers.python_numbers import SOME, as_multiple
 from ostinato.kernels.stopping import check_stopped
@@ -66,9 +66,6 @@ class Visit:
         self.labels = [self.qualifying(c).tolist() for c in program.qualifies]
         self.tests = _by_pair(program.edges)
         self.absences = [self._absence(i) for i in range(len(program.automaton.absences))]
-        self.end_absences: dict[int, list[int]] = {}
-        for state, absence in program.automaton.end_absences:
-            self.end_absences.setdefault(state, []).append(absence)
 
     def qualifying(self, condition: int) -> Bools:
         return self.buffered.conditions[self.reads.conditions.index(condition)]
@@ -229,7 +226,7 @@ class Visit:
                 start = self.absences[absence].before[self.group[first]]
                 if start != NOWHERE and self.position[start] >= self.position[node.event] - span:
                     return False
-        for absence in self.end_absences.get(node.state, ()):
+        for absence in self.program.automaton.absences_at_end(node.state):
             end = self._earliest_end(absence, node.event)
             if end != NOWHERE and (span is None or self.position[end] <= self.position[first] + span):
                 return False
@@ -259,7 +256,7 @@ class Visit:
         labels = [self.qualifying(c) for c in self.program.absent_qualifies[number]]
         best = NOWHERE
         before, until = [], []
-        seen: list[tuple[int, int, int, int]] = []  # event, label, state, latest start
+        partial_matches: list[tuple[int, int, int, int]] = []  # event, label, state, latest start
         latest: dict[int, int] = {}
         for group in range(len(self.bounds) - 1):
             check_stopped()
@@ -272,17 +269,18 @@ class Visit:
                     if not labels[transition.label][event]:
                         continue
                     start = event if transition.source == START else latest.get(transition.source, NOWHERE)
-                    sources = [s for s in seen if s[2] == transition.source and s[3] > start] if tests else ()
-                    for source in sources:
-                        conditions = tests.get((source[1], transition.label), ())
-                        if all(self.holds(t, np.array([source[0]]), event)[0] for t in conditions):
-                            start = max(start, source[3])
+                    for earlier, label, state, first in partial_matches:
+                        if state != transition.source or first <= start:
+                            continue
+                        conditions = tests.get((label, transition.label), ())
+                        if all(self.holds(test, np.array([earlier]), event)[0] for test in conditions):
+                            start = first
                     if start != NOWHERE:
                         key = (event, transition.label, transition.target)
                         starts[key] = max(starts.get(key, NOWHERE), start)
             for (event, label, state), start in starts.items():
                 if tests:
-                    seen.append((event, label, state, start))
+                    partial_matches.append((event, label, state, start))
                 else:  # only the state matters
                     latest[state] = max(latest.get(state, NOWHERE), start)
                 if state in automaton.accepting:

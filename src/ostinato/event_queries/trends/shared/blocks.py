@@ -14,59 +14,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.event_queries.trends.shared import sections as s
 from ostinato.event_queries.trends.shared.layout import NONE, SharedLayout
-from ostinato.event_queries.trends.shared.sections import (
-    BURSTS,
-    DONE,
-    ENTRY_ENTRIES,
-    ENTRY_FRESH,
-    ENTRY_LANES,
-    EXTENT_KIND,
-    EXTENT_LANES,
-    EXTENTS,
-    FAR,
-    LANE_EXTREME,
-    LANE_HAS,
-    LANE_IS_OPEN,
-    LANE_POSITION,
-    LANE_POSITION_FROM,
-    LANE_ROW,
-    LANE_STAMP,
-    LAST_SEQUENCE,
-    LOG_QUERIES,
-    LOGS,
-    LOOP_AHEAD,
-    LOOP_KEEPS_CELL,
-    LOOP_KEEPS_FROM,
-    LOOP_LOG,
-    NOT_BEGUN,
-    NUMBERS_FULL,
-    OPEN_CHANGE,
-    OPEN_FIRST,
-    OPEN_NEXT,
-    PLACE_ROW,
-    QUERIES,
-    QUERY_EXTENT,
-    QUERY_FIRST_LANE,
-    QUERY_LOOP_FROM,
-    ROW,
-    SAVED,
-    SEQUENCE,
-    SHARED,
-    SNAPSHOTS,
-    STOPPED,
-    SYMBOL_ACTION,
-    SYMBOL_ACTION_FROM,
-    SYMBOL_LOG,
-    SYMBOL_LOG_FROM,
-    SYMBOL_ROW,
-    TIME_ROW,
-    UPDATES,
-    packed,
-)
-from ostinato.event_queries.trends.shared.windows import close_until, move_windows
+from ostinato.event_queries.trends.shared.logs import count_event
+from ostinato.event_queries.trends.shared.lookups import lane_of_window, open_windows, rows_fit, within
+from ostinato.event_queries.trends.shared.sections import packed
+from ostinato.event_queries.trends.shared.windows import close_until, forget_windows, move_windows
 from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel
-from ostinato.kernels.numbers.limbs import bit_length
+from ostinato.kernels.numbers.limbs import BITS, bit_length
 from ostinato.kernels.numbers.number_calls import add, add_scaled, add_small, shift_left, subtract, woven
 
 Ints = NDArray[np.int64]
@@ -92,7 +47,6 @@ of an action side by side. Looking them up one by one took longer than the actio
 ) = range(13)
 _LARGE = 1 << 58
 """Bound for small numbers. A handful of numbers below twice this bound can be added without overflow."""
-_BITS = 60
 _SPARE_LIMBS = 8
 
 
@@ -193,11 +147,12 @@ def one_at_a_time(symbols: Sequence[NDArray[np.int64]], layout: SharedLayout) ->
 
 
 @called_kernel
-def _apply(plan, lanes, table, ops, small, query, lane, shift):  # type: ignore[no-untyped-def]
+def _apply(arrays, ops, small, query, lane, shift):  # type: ignore[no-untyped-def]
     """Applies the collected changes of a lane to its large numbers, then doubles `ahead` `shift` times."""
-    base = lanes[lanes[LANE_ROW] + lane]
-    cells = lanes[lanes[LANE_ROW] + lane + 1] - base
-    for index in range(ops[ops[ORDER_FROM] + query], ops[ops[ORDER_FROM] + query + 1]):
+    plan, lanes, table = arrays.plan, arrays.lanes, arrays.table
+    base = lanes[lanes[s.LANE_ROW] + lane]
+    cells = lanes[lanes[s.LANE_ROW] + lane + 1] - base
+    for index in within(ops, ORDER_FROM, query):
         cell = ops[ops[ORDER] + index]
         row = small[base + cell]
         if row[cell] > 1:
@@ -211,32 +166,21 @@ def _apply(plan, lanes, table, ops, small, query, lane, shift):  # type: ignore[
         row[cells] = 0
         row[cell] = 1
     if shift:
-        loop = plan[plan[QUERY_LOOP_FROM] + query]
-        ahead = base + plan[plan[LOOP_AHEAD] + loop]
-        first, last = plan[plan[LOOP_KEEPS_FROM] + loop], plan[plan[LOOP_KEEPS_FROM] + loop + 1]
-        for index in range(first, last):
-            subtract(table, base + plan[plan[LOOP_KEEPS_CELL] + index], ahead)
+        loop = plan[plan[s.QUERY_LOOP_FROM] + query]
+        ahead = base + plan[plan[s.LOOP_AHEAD] + loop]
+        for index in within(plan, s.LOOP_KEEPS_FROM, loop):
+            subtract(table, base + plan[plan[s.LOOP_KEEPS_CELL] + index], ahead)
         shift_left(table, ahead, shift)
-        for index in range(first, last):
-            add(table, base + plan[plan[LOOP_KEEPS_CELL] + index], ahead)
+        for index in within(plan, s.LOOP_KEEPS_FROM, loop):
+            add(table, base + plan[plan[s.LOOP_KEEPS_CELL] + index], ahead)
 
 
 @woven
-def _has_room(lanes, table, lane, shift):  # type: ignore[no-untyped-def]
-    """Whether the lane's rows have room for the collected changes, `shift` doublings and one more event."""
-    if not table.exact:
-        return True
-    longest = np.int64(1)
-    for row in range(lanes[lanes[LANE_ROW] + lane], lanes[lanes[LANE_ROW] + lane + 1]):
-        longest = max(longest, table.length[row])
-    return longest + (shift + _BITS - 1) // _BITS + _SPARE_LIMBS <= table.limbs.shape[1]
-
-
-@woven
-def _begin(lanes, small, lane):  # type: ignore[no-untyped-def]
+def _begin(arrays, small, lane):  # type: ignore[no-untyped-def]
     """Starts a lane with no collected changes: the identity matrix."""
-    base = lanes[lanes[LANE_ROW] + lane]
-    cells = lanes[lanes[LANE_ROW] + lane + 1] - base
+    lanes = arrays.lanes
+    base = lanes[lanes[s.LANE_ROW] + lane]
+    cells = lanes[lanes[s.LANE_ROW] + lane + 1] - base
     for cell in range(cells):
         for other in range(cells + 1):
             small[base + cell, other] = 0
@@ -244,35 +188,37 @@ def _begin(lanes, small, lane):  # type: ignore[no-untyped-def]
 
 
 @called_kernel
-def _apply_extent(plan, logs, lanes, table, ops, small, extent, counters):  # type: ignore[no-untyped-def]
+def _apply_extent(arrays, ops, small, extent):  # type: ignore[no-untyped-def]
     """Applies the collected changes of all open lanes of the extent, up to the last entry of their logs."""
-    for query in range(plan[QUERIES]):
-        if plan[plan[QUERY_EXTENT] + query] == extent:
-            for number in range(lanes[lanes[OPEN_FIRST] + extent], lanes[lanes[OPEN_NEXT] + extent]):
-                lane = plan[plan[QUERY_FIRST_LANE] + query] + number % plan[plan[EXTENT_LANES] + extent]
-                if not lanes[lanes[LANE_IS_OPEN] + lane]:
+    plan, logs, lanes, table, counters = arrays.plan, arrays.logs, arrays.lanes, arrays.table, arrays.counters
+    for query in range(plan[s.QUERIES]):
+        if plan[plan[s.QUERY_EXTENT] + query] == extent:
+            for number in open_windows(lanes, extent):
+                lane = lane_of_window(plan, query, number)
+                if not lanes[lanes[s.LANE_IS_OPEN] + lane]:
                     continue
                 shift = np.int64(0)
-                position = lanes[lanes[LANE_POSITION_FROM] + lane]
-                loop = plan[plan[QUERY_LOOP_FROM] + query]
-                if loop < plan[plan[QUERY_LOOP_FROM] + query + 1]:
-                    now = logs[logs[ENTRY_ENTRIES] + plan[plan[LOOP_LOG] + loop]]
-                    shift = now - lanes[lanes[LANE_POSITION] + position]
-                if not _has_room(lanes, table, lane, shift):
-                    return NUMBERS_FULL
-                _apply(plan, lanes, table, ops, small, query, lane, shift)
-                counters[SNAPSHOTS] += shift > 0
-                if loop < plan[plan[QUERY_LOOP_FROM] + query + 1]:
-                    lanes[lanes[LANE_POSITION] + position] = now
+                position = lanes[lanes[s.LANE_POSITION_FROM] + lane]
+                loop = plan[plan[s.QUERY_LOOP_FROM] + query]
+                if loop < plan[plan[s.QUERY_LOOP_FROM] + query + 1]:
+                    now = logs[logs[s.ENTRY_ENTRIES] + plan[plan[s.LOOP_LOG] + loop]]
+                    shift = now - lanes[lanes[s.LANE_POSITION] + position]
+                if not rows_fit(table, within(lanes, s.LANE_ROW, lane), shift, _SPARE_LIMBS):
+                    return s.NUMBERS_FULL
+                _apply(arrays, ops, small, query, lane, shift)
+                counters[s.SNAPSHOTS] += shift > 0
+                if loop < plan[plan[s.QUERY_LOOP_FROM] + query + 1]:
+                    lanes[lanes[s.LANE_POSITION] + position] = now
                 # The count alone tells whether there is a trend.
-                for at in range(lanes[lanes[LANE_EXTREME] + lane], lanes[lanes[LANE_EXTREME] + lane + 1]):
-                    lanes[lanes[LANE_HAS] + at] = 1
-    return DONE
+                for at in within(lanes, s.LANE_EXTREME, lane):
+                    lanes[lanes[s.LANE_HAS] + at] = 1
+    return s.DONE
 
 
 @woven
-def _touch(plan, logs, lanes, table, ops, small, record, lane_of_query, positions, entries, counters):  # type: ignore[no-untyped-def]
+def _touch(arrays, ops, small, record, lane_of_query, positions, entries):  # type: ignore[no-untyped-def]
     """Applies one event outside the loop to one lane; returns False if a number might not fit."""
+    logs, lanes, table, counters = arrays.logs, arrays.lanes, arrays.table, arrays.counters
     cells = ops[record + OF_CELLS]
     base = ops[record + OF_ROW] + lane_of_query * cells
     log = ops[record + OF_LOG]
@@ -280,18 +226,14 @@ def _touch(plan, logs, lanes, table, ops, small, record, lane_of_query, position
     if log >= 0:
         position = positions + ops[record + OF_POSITION] + lane_of_query
         shift = logs[entries + log] - lanes[position]
-    if table.exact:
-        longest = np.int64(1)
-        for number in range(base, base + cells):
-            longest = max(longest, table.length[number])
-        if longest + shift // _BITS + _SPARE_LIMBS > table.limbs.shape[1]:
-            return False
+    if not rows_fit(table, range(base, base + cells), shift, _SPARE_LIMBS):
+        return False
     high = np.int64(0)
     if shift:
         ahead = base + ops[record + OF_AHEAD]
         for other in range(cells + 1):
             high |= small[ahead, other] ^ (small[ahead, other] >> 63)
-        if shift < _BITS and high < _LARGE >> shift:
+        if shift < BITS and high < _LARGE >> shift:
             if ops[record + OF_KEEP] >= 0:
                 keep = base + ops[record + OF_KEEP]
                 for other in range(cells + 1):
@@ -300,10 +242,10 @@ def _touch(plan, logs, lanes, table, ops, small, record, lane_of_query, position
                 small[ahead, other] <<= shift
         else:
             lane = ops[record + OF_LANE] + lane_of_query
-            _apply(plan, lanes, table, ops, small, ops[record + OF_QUERY], lane, shift)
+            _apply(arrays, ops, small, ops[record + OF_QUERY], lane, shift)
         lanes[position] = logs[entries + log]
-        logs[logs[ENTRY_FRESH] + log] = 1
-        counters[SNAPSHOTS] += 1
+        logs[logs[s.ENTRY_FRESH] + log] = 1
+        counters[s.SNAPSHOTS] += 1
         high = np.int64(0)
     first = ops[OPS]
     for op in range(first + 3 * ops[record + OF_OPS], first + 3 * ops[record + OF_OPS_END], 3):
@@ -320,47 +262,44 @@ def _touch(plan, logs, lanes, table, ops, small, record, lane_of_query, position
                 high |= small[into, other] ^ (small[into, other] >> 63)
     if high >= _LARGE:
         lane = ops[record + OF_LANE] + lane_of_query
-        _apply(plan, lanes, table, ops, small, ops[record + OF_QUERY], lane, np.int64(0))
+        _apply(arrays, ops, small, ops[record + OF_QUERY], lane, np.int64(0))
     return True
 
 
 @borrowing_kernel
-def walk_blocks(  # type: ignore[no-untyped-def]
-    plan, logs, log_sums, lanes, table, real, results, progress, symbols, starts, rows, ops, small, counters, stopped
-):
+def walk_blocks(arrays, events, output, ops, small, stopped):  # type: ignore[no-untyped-def]
     """Like `walk`, for plans that `ops_of` accepts: sequences from `progress[SEQUENCE]` on, each to its end."""
-    actions, action_from, records = symbols[SYMBOL_ACTION], symbols[SYMBOL_ACTION_FROM], ops[RECORDS]
-    open_first, open_next, stamps = lanes[OPEN_FIRST], lanes[OPEN_NEXT], lanes[LANE_STAMP]
-    positions, entries = lanes[LANE_POSITION], logs[ENTRY_ENTRIES]
-    while progress[SEQUENCE] < progress[LAST_SEQUENCE]:
-        sequence = progress[SEQUENCE]
+    plan, logs, lanes, progress = arrays.plan, arrays.logs, arrays.lanes, output.progress
+    starts, symbols, rows = events.starts, events.symbols, events.rows
+    actions, action_from, records = symbols[s.SYMBOL_ACTION], symbols[s.SYMBOL_ACTION_FROM], ops[RECORDS]
+    open_first, open_next, stamps = lanes[s.OPEN_FIRST], lanes[s.OPEN_NEXT], lanes[s.LANE_STAMP]
+    positions, entries = lanes[s.LANE_POSITION], logs[s.ENTRY_ENTRIES]
+    while progress[s.SEQUENCE] < progress[s.LAST_SEQUENCE]:
+        sequence = progress[s.SEQUENCE]
         end = starts[sequence + 1]
-        for row in range(progress[ROW], end):
-            symbol = rows[SYMBOL_ROW, row]
+        for row in range(progress[s.ROW], end):
+            symbol = rows[s.SYMBOL_ROW, row]
             if symbol == 0:
                 continue
-            progress[ROW] = row
+            progress[s.ROW] = row
             if stopped[0] != 0:
-                return STOPPED
-            for extent in range(plan[EXTENTS]):
-                kind = plan[plan[EXTENT_KIND] + extent]
-                here = rows[PLACE_ROW, row] if kind == 2 else rows[TIME_ROW, row]
-                if here >= lanes[lanes[OPEN_CHANGE] + extent]:
-                    status = _apply_extent(plan, logs, lanes, table, ops, small, extent, counters)
-                    if status != DONE:
+                return s.STOPPED
+            for extent in range(plan[s.EXTENTS]):
+                kind = plan[plan[s.EXTENT_KIND] + extent]
+                here = rows[s.PLACE_ROW, row] if kind == 2 else rows[s.TIME_ROW, row]
+                if here >= lanes[lanes[s.OPEN_CHANGE] + extent]:
+                    status = _apply_extent(arrays, ops, small, extent)
+                    if status != s.DONE:
                         return status
-                    before = lanes[lanes[OPEN_NEXT] + extent]
-                    status = move_windows(
-                        plan, logs, log_sums, lanes, table, real, results, progress, extent, here, counters
-                    )
-                    if status != DONE:
+                    before = lanes[lanes[s.OPEN_NEXT] + extent]
+                    status = move_windows(arrays, output, extent, here)
+                    if status != s.DONE:
                         return status
-                    for query in range(plan[QUERIES]):
-                        if plan[plan[QUERY_EXTENT] + query] == extent:
-                            first = max(before, lanes[lanes[OPEN_FIRST] + extent])
-                            for number in range(first, lanes[lanes[OPEN_NEXT] + extent]):
-                                ring = plan[plan[EXTENT_LANES] + extent]
-                                _begin(lanes, small, plan[plan[QUERY_FIRST_LANE] + query] + number % ring)
+                    for query in range(plan[s.QUERIES]):
+                        if plan[plan[s.QUERY_EXTENT] + query] == extent:
+                            first = max(before, lanes[lanes[s.OPEN_FIRST] + extent])
+                            for number in range(first, lanes[lanes[s.OPEN_NEXT] + extent]):
+                                _begin(arrays, small, lane_of_window(plan, query, number))
             for index in range(symbols[action_from + symbol], symbols[action_from + symbol + 1]):
                 record = records + RECORD * symbols[actions + index]
                 extent, ring = ops[record + OF_EXTENT], ops[record + OF_RING]
@@ -368,34 +307,24 @@ def walk_blocks(  # type: ignore[no-untyped-def]
                     lane_of_query = number % ring if ring > 1 else 0  # a division takes as long as the rest
                     stamp = stamps + ops[record + OF_LANE] + lane_of_query
                     if lanes[stamp] != row + 1:
-                        if not _touch(
-                            plan, logs, lanes, table, ops, small, record, lane_of_query, positions, entries, counters
-                        ):
-                            return NUMBERS_FULL
+                        if not _touch(arrays, ops, small, record, lane_of_query, positions, entries):
+                            return s.NUMBERS_FULL
                         lanes[stamp] = row + 1
-                        counters[UPDATES] += 1
-            for index in range(
-                symbols[symbols[SYMBOL_LOG_FROM] + symbol], symbols[symbols[SYMBOL_LOG_FROM] + symbol + 1]
-            ):
-                log = symbols[symbols[SYMBOL_LOG] + index]
-                logs[logs[ENTRY_ENTRIES] + log] += 1
-                if logs[logs[ENTRY_FRESH] + log]:
-                    logs[logs[ENTRY_FRESH] + log] = 0
-                    counters[BURSTS] += 1
-                    counters[SHARED] += plan[plan[LOG_QUERIES] + log] > 1
-                counters[SAVED] += logs[logs[ENTRY_LANES] + log]
-        progress[ROW] = end
-        for extent in range(plan[EXTENTS]):
-            status = _apply_extent(plan, logs, lanes, table, ops, small, extent, counters)
-            if status == DONE:
-                status = close_until(plan, logs, log_sums, lanes, table, real, results, progress, extent, FAR, counters)
-            if status != DONE:
+                        arrays.counters[s.UPDATES] += 1
+            for index in within(symbols, s.SYMBOL_LOG_FROM, symbol):
+                log = symbols[symbols[s.SYMBOL_LOG] + index]
+                logs[logs[s.ENTRY_ENTRIES] + log] += 1
+                count_event(arrays, log)
+        progress[s.ROW] = end
+        for extent in range(plan[s.EXTENTS]):
+            status = _apply_extent(arrays, ops, small, extent)
+            if status == s.DONE:
+                status = close_until(arrays, output, extent, s.FAR)
+            if status != s.DONE:
                 return status
-            lanes[lanes[OPEN_FIRST] + extent] = NOT_BEGUN if plan[plan[EXTENT_KIND] + extent] else 0
-            lanes[lanes[OPEN_NEXT] + extent] = lanes[lanes[OPEN_FIRST] + extent]
-            lanes[lanes[OPEN_CHANGE] + extent] = np.iinfo(np.int64).min
-        for log in range(plan[LOGS]):
-            logs[logs[ENTRY_ENTRIES] + log] = 0
-            logs[logs[ENTRY_FRESH] + log] = 1
-        progress[SEQUENCE] = sequence + 1
-    return DONE
+            forget_windows(arrays, extent)
+        for log in range(plan[s.LOGS]):
+            logs[logs[s.ENTRY_ENTRIES] + log] = 0
+            logs[logs[s.ENTRY_FRESH] + log] = 1
+        progress[s.SEQUENCE] = sequence + 1
+    return s.DONE

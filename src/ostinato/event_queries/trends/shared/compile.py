@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -24,7 +25,7 @@ from ostinato.event_queries.trends.shared.layout import (
     ValueStreams,
     Windows,
 )
-from ostinato.event_queries.trends.shared.loops import Loop, absent_conditions, loops
+from ostinato.event_queries.trends.shared.loops import Loop, absent_conditions, chosen_loops, windows_open
 
 
 class _Ranges:
@@ -47,14 +48,16 @@ class _Ranges:
 
 def compiled(programs: Sequence[Program], exact: bool, floats: frozenset[int], share: bool) -> CompiledPrograms:
     """`floats`: the values that are doubles. Without `share` no loops: lanes process every event themselves."""
-    chosen = loops(programs) if share else [[] for _ in programs]
+    chosen = chosen_loops(programs) if share else [[] for _ in programs]
     builder = _Builder(exact, floats)
-    for number, (program, some) in enumerate(zip(programs, chosen, strict=True)):
-        _Query(builder, number, program, some).write()
+    for number, (program, loops_of_query) in enumerate(zip(programs, chosen, strict=True)):
+        _Query(builder, number, program, loops_of_query).write()
     return builder.finished()
 
 
 class _Builder:
+    """Collects the arrays of all queries."""
+
     def __init__(self, exact: bool, floats: frozenset[int]) -> None:
         self.exact, self.floats = exact, floats
         self.streams = ValueStreams()
@@ -67,11 +70,7 @@ class _Builder:
         self.action_rows: list[list[int]] = []
         self.move_rows: list[list[int]] = []
         self.slot_indexes: list[tuple[SlotIndexes, ...]] = []
-        names = (
-            "loop target result full_result one full_one keeps full_keeps full_other other "
-            "loop_slot loop_real loop_extreme add full_add move reset feed term full_source slot real extreme"
-        )
-        self.ranges = {name: _Ranges() for name in names.split()}
+        self.ranges: defaultdict[str, _Ranges] = defaultdict(_Ranges)
 
     def log(self, condition: int, query: int) -> int:
         if condition not in self.logs:
@@ -188,7 +187,7 @@ def _columns(rows: list[list[int]], width: int) -> list[Ints]:
 
 def _windows(extents: list[Extent]) -> Windows:
     kinds = [0 if extent.kind is BoundKind.NONE else 2 if extent.by_place else 1 for extent in extents]
-    lanes = [1 if not kind else -(-e.length // e.slide) for kind, e in zip(kinds, extents, strict=True)]
+    lanes = [windows_open(extent) for extent in extents]
     lengths, slides = [e.length for e in extents], [max(e.slide, 1) for e in extents]
     return Windows(*(np.array(column, np.int64) for column in (kinds, lengths, slides, lanes)))
 
@@ -220,16 +219,16 @@ class _Value:
 class _Query:
     """Writes one program into the arrays of the builder."""
 
-    def __init__(self, builder: _Builder, number: int, program: Program, some: list[Loop]) -> None:
-        self.builder, self.number, self.program, self.loops = builder, number, program, some
-        self.loop_of = {loop.state: index for index, loop in enumerate(some)}
+    def __init__(self, builder: _Builder, number: int, program: Program, loops: list[Loop]) -> None:
+        self.builder, self.number, self.program, self.loops = builder, number, program, loops
+        self.loop_of = {loop.state: index for index, loop in enumerate(loops)}
         automaton = program.automaton
         steps = automaton.transitions
         guards = {self._guard(step) for step in steps if step.absences}
-        ends: dict[int, list[int]] = {}
-        for state, absence in automaton.end_absences:
-            ends.setdefault(state, []).append(absence)
-        self.end_guards = {state: _Guard(state, absent_conditions(program, some)) for state, some in ends.items()}
+        self.end_guards = {
+            state: _Guard(state, absent_conditions(program, automaton.absences_at_end(state)))
+            for state, _absence in automaton.end_absences
+        }
         self.guards = sorted(guards | set(self.end_guards.values()), key=lambda g: (g.source, sorted(g.conditions)))
         self.states = [state for state in range(automaton.states) if state != START]
         stored = [state for state in self.states if not (builder.exact and state in self.loop_of)]
@@ -238,9 +237,9 @@ class _Query:
         self.guard_cell = {guard: len(stored) + index for index, guard in enumerate(self.guards)}
         self.full_guard_cell = {guard: len(self.states) + index for index, guard in enumerate(self.guards)}
         first, full_first = len(stored) + len(self.guards), len(self.states) + len(self.guards)
-        self.ahead = [first + index for index in range(len(some))]
-        self.full_ahead = [full_first + index for index in range(len(some))]
-        self.cells, self.full_cells = first + len(some), full_first + len(some)
+        self.ahead = [first + index for index in range(len(loops))]
+        self.full_ahead = [full_first + index for index in range(len(loops))]
+        self.cells, self.full_cells = first + len(loops), full_first + len(loops)
         self.slots: list[tuple[Slot, ValueStream]] = []
         self.reals: list[tuple[Slot, ValueStream]] = []
         self.extremes: list[tuple[Slot, ValueStream]] = []
@@ -377,12 +376,12 @@ class _Query:
         )
         r["full_other"].add([cell] for cell in others.full_cells)
         r["other"].add([cell] for _, cell in others.terms)
-        for name, kind, slots, known in (
+        for name, kind, slots, numbers in (
             ("loop_slot", "int", self.slots, b.streams.ints),
             ("loop_real", "real", self.reals, b.streams.reals),
             ("loop_extreme", "extreme", self.extremes, b.streams.extremes),
         ):
-            streams = _streams(slots, loop.label, known)
+            streams = _streams(slots, loop.label, numbers)
             r[name].add([NONE if stream == NONE else b.log_column(kind, log, stream)] for stream in streams)
 
     def _write_actions(self, steps: list[Transition], number_of: dict[int, int]) -> None:
@@ -425,13 +424,14 @@ class _Query:
         b.move_rows.append([target, value.constant, value.starts])
         r["term"].add(value.terms)
         r["full_source"].add([full_cell] for full_cell in value.full_cells)
-        for name, slots, known in (
+        for name, slots, numbers in (
             ("slot", self.slots, b.streams.ints),
             ("real", self.reals, b.streams.reals),
             ("extreme", self.extremes, b.streams.extremes),
         ):
-            r[name].add([stream] for stream in _streams(slots, label, known))
+            r[name].add([stream] for stream in _streams(slots, label, numbers))
 
 
-def _streams(slots: list[tuple[Slot, ValueStream]], label: int, known: dict[ValueStream, int]) -> list[int]:
-    return [known.setdefault(stream, len(known)) if label in slot.labels else NONE for slot, stream in slots]
+def _streams(slots: list[tuple[Slot, ValueStream]], label: int, numbers: dict[ValueStream, int]) -> list[int]:
+    """For each slot the number of its stream; NONE if the slot doesn't cover the label."""
+    return [numbers.setdefault(stream, len(numbers)) if label in slot.labels else NONE for slot, stream in slots]

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.event_queries.plan.event_program import Events
+from ostinato.event_queries.trends.ordered_keys import ordered_keys
+from ostinato.event_queries.trends.shared import sections as s
 from ostinato.event_queries.trends.shared.blocks import one_at_a_time
 from ostinato.event_queries.trends.shared.layout import CompiledPrograms, ValueStream
-from ostinato.event_queries.trends.shared.sections import (
-    SYMBOL_ACTION,
-    SYMBOL_ACTION_FROM,
-    SYMBOL_LOG,
-    SYMBOL_LOG_FROM,
-    packed,
-)
+from ostinato.event_queries.trends.shared.lookups import EventArrays
+from ostinato.event_queries.trends.shared.sections import packed
 from ostinato.kernels.kernel_cache import borrowing_kernel
 
 _WORD = 62
@@ -25,13 +23,7 @@ _BUCKETS = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class SymbolRows:
-    """`rows` has time, place and symbol, then the streams of integers, the keys, and flags for "there is a key"."""
-
-    starts: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    doubles: NDArray[np.float64]
-    symbols: NDArray[np.int64]
-    """For each symbol, the actions and the logs of its events, packed."""
+    events: EventArrays
     log_events: NDArray[np.int64]
     """The number of events that go into each log."""
     one_at_a_time: bool
@@ -45,21 +37,22 @@ def prepared(events: Events, plan: CompiledPrograms) -> SymbolRows:
     in_logs = holds[:, np.searchsorted(used, plan.layout.logs.condition)]
     log_from, log = _ranges(in_logs)
     streams = plan.streams
-    rows = np.empty((3 + len(streams.ints) + 2 * len(streams.extremes), len(symbol)), np.int64)
-    rows[:3] = events.time, events.place, symbol
-    for index, stream in enumerate(streams.ints):
-        rows[3 + index] = _integers(events, stream)
-    first = 3 + len(streams.ints)
-    for index, stream in enumerate(streams.extremes):
-        rows[first + index], rows[first + len(streams.extremes) + index] = _keys(events, stream)
+    columns: list[NDArray[Any]] = [events.time, events.place, symbol]
+    columns += [_integers(events, stream) for stream in streams.ints]
+    columns += [_keys(events, stream) for stream in streams.extremes]
+    columns += [_has_key(events, stream) for stream in streams.extremes]
+    rows = np.array(columns, np.int64)
     doubles = np.empty((len(streams.reals), len(symbol)))
     for index, stream in enumerate(streams.reals):
         doubles[index] = _reals(events, stream)
+    symbols = {
+        s.SYMBOL_ACTION_FROM: action_from,
+        s.SYMBOL_ACTION: action,
+        s.SYMBOL_LOG_FROM: log_from,
+        s.SYMBOL_LOG: log,
+    }
     return SymbolRows(
-        np.ascontiguousarray(events.starts, np.int64),
-        rows,
-        doubles,
-        packed({SYMBOL_ACTION_FROM: action_from, SYMBOL_ACTION: action, SYMBOL_LOG_FROM: log_from, SYMBOL_LOG: log}),
+        EventArrays(np.ascontiguousarray(events.starts, np.int64), packed(symbols), rows, doubles),
         np.bincount(symbol, minlength=len(holds)) @ in_logs,
         _times_differ(events, symbol) and one_at_a_time((action_from, action, log_from, log), plan.layout),
     )
@@ -173,35 +166,23 @@ def _reals(events: Events, stream: ValueStream) -> NDArray[np.float64]:
     return np.where(_valid(events, stream.value) & np.isfinite(values), values, 0.0)
 
 
-def _keys(events: Events, stream: ValueStream) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _keys(events: Events, stream: ValueStream) -> NDArray[np.int64]:
+    match stream.kind:
+        case "min":
+            return ordered_keys(events.values[stream.value])
+        case "max":
+            return ~ordered_keys(events.values[stream.value])
+        case _:
+            return np.zeros(len(events.time), np.int64)
+
+
+def _has_key(events: Events, stream: ValueStream) -> NDArray[np.bool_]:
     valid, values = _valid(events, stream.value), events.values[stream.value]
-    nothing = np.zeros(len(valid), np.int64)
     match stream.kind:
         case "nan":
-            return nothing, valid & np.isnan(values)
+            valid = valid & np.isnan(values)
         case "above":
-            return nothing, valid & (values == np.inf)
+            valid = valid & (values == np.inf)
         case "below":
-            return nothing, valid & (values == -np.inf)
-        case "min":
-            return ordered_keys(values), valid
-        case "max":
-            return ~ordered_keys(values), valid
-        case _:
-            return nothing, valid
-
-
-def ordered_keys(values: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.int64]:
-    """Integers in the same order; NaN is the largest, -0.0 is 0.0."""
-    if values.dtype != np.float64:
-        return values.astype(np.int64)
-    numbers = np.where(np.isnan(values), np.nan, values + 0.0)
-    bits = numbers.view(np.int64)
-    return bits ^ ((bits >> 63) & np.iinfo(np.int64).max)
-
-
-def values_of_keys(keys: NDArray[np.int64], floats: bool) -> NDArray[np.int64] | NDArray[np.float64]:
-    """The inverse of `ordered_keys`."""
-    if not floats:
-        return keys
-    return (keys ^ ((keys >> 63) & np.iinfo(np.int64).max)).view(np.float64)
+            valid = valid & (values == -np.inf)
+    return valid

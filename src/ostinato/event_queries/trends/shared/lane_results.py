@@ -10,24 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.event_queries.plan.event_program import Events, Numbers, Program, QueryResults, SlotKind, joined_numbers
-from ostinato.event_queries.trends.shared.event_symbols import values_of_keys
+from ostinato.event_queries.trends.ordered_keys import values_of_keys
+from ostinato.event_queries.trends.shared import sections as s
 from ostinato.event_queries.trends.shared.layout import SlotIndexes
-from ostinato.event_queries.trends.shared.sections import (
-    RESULT_EXTREME,
-    RESULT_EXTREME_ROOM,
-    RESULT_EXTREMES,
-    RESULT_HAS,
-    RESULT_KEY,
-    RESULT_QUERY,
-    RESULT_REAL,
-    RESULT_REALS,
-    RESULT_ROW,
-    RESULT_ROWS,
-    RESULT_SEQUENCE,
-    RESULT_WINDOW,
-    RESULTS,
-    section,
-)
+from ostinato.event_queries.trends.shared.sections import section
 from ostinato.kernels.numbers.number_table import to_extended, to_ints
 from ostinato.kernels.numbers.python_numbers import Extended, with_not_finite
 
@@ -57,28 +43,28 @@ class ResultCollector:
         self.pieces = [_Pieces() for _ in programs]
 
     def take(self, arrays: KernelArrays) -> None:
-        count = int(arrays.progress[RESULTS])
+        count = int(arrays.progress[s.RESULTS])
         queries = arrays.layout.queries
-        column = {number: section(arrays.results, number, count) for number in range(RESULT_QUERY, RESULT_KEY)}
-        limbs, length = arrays.table.limbs[column[RESULT_ROW], 0], arrays.table.length[column[RESULT_ROW]]
+        column = {number: section(arrays.results, number, count) for number in range(s.RESULT_QUERY, s.RESULT_KEY)}
+        limbs, length = arrays.table.limbs[column[s.RESULT_ROW], 0], arrays.table.length[column[s.RESULT_ROW]]
         some = np.flatnonzero((limbs != 0) | (length > 1))  # in blocks, the count alone tells whether there is a trend
         column = {number: values[some] for number, values in column.items()}
-        room = int(arrays.results[RESULT_EXTREME_ROOM])
-        key, has = section(arrays.results, RESULT_KEY, room), section(arrays.results, RESULT_HAS, room)
-        for query in np.unique(column[RESULT_QUERY]):
-            these = np.flatnonzero(column[RESULT_QUERY] == query)
+        room = int(arrays.results[s.RESULT_EXTREME_ROOM])
+        key, has = section(arrays.results, s.RESULT_KEY, room), section(arrays.results, s.RESULT_HAS, room)
+        for query in np.unique(column[s.RESULT_QUERY]):
+            these = np.flatnonzero(column[s.RESULT_QUERY] == query)
             piece = self.pieces[query]
-            piece.sequence.append(column[RESULT_SEQUENCE][these])
-            piece.window.append(column[RESULT_WINDOW][these])
+            piece.sequence.append(column[s.RESULT_SEQUENCE][these])
+            piece.window.append(column[s.RESULT_WINDOW][these])
             numbers = to_ints if arrays.table.exact else to_extended
-            rows = column[RESULT_ROW][these]
+            rows = column[s.RESULT_ROW][these]
             piece.numbers.append([numbers(arrays.table, rows + offset) for offset in range(1 + queries.slots[query])])
-            rows = column[RESULT_REAL][these]
+            rows = column[s.RESULT_REAL][these]
             piece.reals.append([to_extended(arrays.real, rows + offset) for offset in range(queries.reals[query])])
-            extremes = column[RESULT_EXTREME][these][:, None] + 1 + np.arange(queries.extremes[query])
+            extremes = column[s.RESULT_EXTREME][these][:, None] + 1 + np.arange(queries.extremes[query])
             piece.keys.append(key[extremes])
             piece.has.append(has[extremes])
-        arrays.progress[[RESULTS, RESULT_ROWS, RESULT_REALS, RESULT_EXTREMES]] = 0
+        arrays.progress[[s.RESULTS, s.RESULT_ROWS, s.RESULT_REALS, s.RESULT_EXTREMES]] = 0
 
     def results(self, exact: bool, events: Events) -> tuple[QueryResults, ...]:
         return tuple(

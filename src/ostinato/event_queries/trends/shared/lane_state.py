@@ -9,22 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
+from ostinato.event_queries.trends.shared import sections as s
 from ostinato.event_queries.trends.shared.layout import SharedLayout
-from ostinato.event_queries.trends.shared.sections import (
-    ENTRY_LANES,
-    LANE_EXTREME,
-    LANE_HAS,
-    LANE_IS_OPEN,
-    LANE_KEY,
-    LANE_POSITION,
-    LANE_POSITION_FROM,
-    LANE_REAL_ROW,
-    LANE_ROW,
-    LANE_STAMP,
-    NOT_BEGUN,
-    OPEN_FIRST,
-    OPEN_NEXT,
-)
 from ostinato.kernels.numbers.limbs import BASE, STEP
 from ostinato.kernels.numbers.number_table import grown
 from ostinato.streams.stored_state import LARGEST, check, check_ranges, reading
@@ -50,15 +36,15 @@ def fingerprint(layout: SharedLayout, exact: bool) -> int:
 
 def save(arrays: KernelArrays, mark: int) -> bytes:
     """The bytes: version, open windows, then for each lane its numbers as (length, limbs), its doubles and extremes."""
-    first, following = arrays.lane_section(OPEN_FIRST), arrays.lane_section(OPEN_NEXT)
+    first, following = arrays.lane_section(s.OPEN_FIRST), arrays.lane_section(s.OPEN_NEXT)
     if (first == following).all():
         return b""
     row, real_row, extreme = (
-        arrays.lane_section(LANE_ROW),
-        arrays.lane_section(LANE_REAL_ROW),
-        arrays.lane_section(LANE_EXTREME),
+        arrays.lane_section(s.LANE_ROW),
+        arrays.lane_section(s.LANE_REAL_ROW),
+        arrays.lane_section(s.LANE_EXTREME),
     )
-    key, has = arrays.lane_section(LANE_KEY), arrays.lane_section(LANE_HAS)
+    key, has = arrays.lane_section(s.LANE_KEY), arrays.lane_section(s.LANE_HAS)
     parts = [np.array([_VERSION, mark], np.int64), first, following]
     for lane, _query in _open_lanes(arrays):
         for number in range(row[lane], row[lane + 1]):
@@ -86,11 +72,15 @@ def load(arrays: KernelArrays, state: bytes, mark: int) -> None:
 
 def _load_windows(arrays: KernelArrays, data: NDArray[np.int64]) -> int:
     """Where they end. As many are open as there are lanes for, at most."""
-    first, following, windows = arrays.lane_section(OPEN_FIRST), arrays.lane_section(OPEN_NEXT), arrays.layout.windows
+    first, following, windows = (
+        arrays.lane_section(s.OPEN_FIRST),
+        arrays.lane_section(s.OPEN_NEXT),
+        arrays.layout.windows,
+    )
     at = _HEADER + 2 * len(first)
     first[:], following[:] = data[_HEADER:at].reshape(2, -1)
     largest = np.where(windows.kind > 0, LARGEST // np.maximum(windows.slide, 1), 1)
-    begun = following != NOT_BEGUN
+    begun = following != s.NOT_BEGUN
     check_ranges(
         _STATE,
         {
@@ -103,9 +93,9 @@ def _load_windows(arrays: KernelArrays, data: NDArray[np.int64]) -> int:
 
 def _load_lanes(arrays: KernelArrays, data: NDArray[np.int64], at: int) -> None:
     row, real_row, extreme = (
-        arrays.lane_section(LANE_ROW),
-        arrays.lane_section(LANE_REAL_ROW),
-        arrays.lane_section(LANE_EXTREME),
+        arrays.lane_section(s.LANE_ROW),
+        arrays.lane_section(s.LANE_REAL_ROW),
+        arrays.lane_section(s.LANE_EXTREME),
     )
     for lane, query in _open_lanes(arrays):
         _open(arrays, lane, query)
@@ -122,7 +112,7 @@ def _load_lanes(arrays: KernelArrays, data: NDArray[np.int64], at: int) -> None:
         arrays.real.limbs[real_row[lane] : real_row[lane + 1]] = data[at : at + count].reshape(-1, 2)
         at += count
         count = extreme[lane + 1] - extreme[lane]
-        for section in (LANE_KEY, LANE_HAS):
+        for section in (s.LANE_KEY, s.LANE_HAS):
             arrays.lane_section(section)[extreme[lane] : extreme[lane + 1]] = data[at : at + count]
             at += count
         _check_lane(arrays, lane)
@@ -132,9 +122,9 @@ def _load_lanes(arrays: KernelArrays, data: NDArray[np.int64], at: int) -> None:
 def _check_lane(arrays: KernelArrays, lane: int) -> None:
     """Numbers are in the form of `numbers/number_table.py`."""
     row, real_row, extreme = (
-        arrays.lane_section(LANE_ROW),
-        arrays.lane_section(LANE_REAL_ROW),
-        arrays.lane_section(LANE_EXTREME),
+        arrays.lane_section(s.LANE_ROW),
+        arrays.lane_section(s.LANE_REAL_ROW),
+        arrays.lane_section(s.LANE_EXTREME),
     )
     table, numbers = arrays.table, slice(row[lane], row[lane + 1])
     exponents = [arrays.real.limbs[real_row[lane] : real_row[lane + 1], 1]]
@@ -153,21 +143,25 @@ def _check_lane(arrays: KernelArrays, lane: int) -> None:
     for some in exponents:
         check_ranges(_STATE, {"an exponent": (some, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)})
         check((some % STEP == 0).all(), _STATE, "an exponent is out of range")
-    check_ranges(_STATE, {"a flag": (arrays.lane_section(LANE_HAS)[extreme[lane] : extreme[lane + 1]], 0, 1)})
+    check_ranges(_STATE, {"a flag": (arrays.lane_section(s.LANE_HAS)[extreme[lane] : extreme[lane + 1]], 0, 1)})
 
 
 def _open(arrays: KernelArrays, lane: int, query: int) -> None:
     """The logs are empty, and the lane has taken all of them."""
     loop_from = arrays.layout.queries.loop_from
-    np.add.at(arrays.log_section(ENTRY_LANES), arrays.layout.loops.log[loop_from[query] : loop_from[query + 1]], 1)
-    position_from = arrays.lane_section(LANE_POSITION_FROM)
-    arrays.lane_section(LANE_POSITION)[position_from[lane] : position_from[lane + 1]] = 0
-    arrays.lane_section(LANE_IS_OPEN)[lane] = 1
-    arrays.lane_section(LANE_STAMP)[lane] = 0
+    np.add.at(arrays.log_section(s.ENTRY_LANES), arrays.layout.loops.log[loop_from[query] : loop_from[query + 1]], 1)
+    position_from = arrays.lane_section(s.LANE_POSITION_FROM)
+    arrays.lane_section(s.LANE_POSITION)[position_from[lane] : position_from[lane + 1]] = 0
+    arrays.lane_section(s.LANE_IS_OPEN)[lane] = 1
+    arrays.lane_section(s.LANE_STAMP)[lane] = 0
 
 
 def _open_lanes(arrays: KernelArrays) -> list[tuple[int, int]]:
-    queries, first, following = arrays.layout.queries, arrays.lane_section(OPEN_FIRST), arrays.lane_section(OPEN_NEXT)
+    queries, first, following = (
+        arrays.layout.queries,
+        arrays.lane_section(s.OPEN_FIRST),
+        arrays.lane_section(s.OPEN_NEXT),
+    )
     return [
         (int(queries.first_lane[query] + number % arrays.layout.windows.lanes[extent]), query)
         for query, extent in enumerate(queries.extent)

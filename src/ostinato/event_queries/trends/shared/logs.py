@@ -10,61 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.event_queries.trends.shared.sections import (
-    ENTRY_ENTRIES,
-    ENTRY_ENTRY_FROM,
-    ENTRY_EVENTS,
-    ENTRY_FRESH,
-    ENTRY_GROWTH,
-    ENTRY_INT_AT,
-    ENTRY_INT_HIGH,
-    ENTRY_INT_LOW,
-    ENTRY_MARKED,
-    ENTRY_REAL_AT,
-    ENTRY_STACK_AT,
-    ENTRY_STACK_ENTRY,
-    ENTRY_STACK_KEY,
-    ENTRY_STACK_SIZE,
-    ENTRY_TIE_ENTRY,
-    ENTRY_TIES,
-    HAS_ROWS,
-    INT_ROWS,
-    KEY_ROWS,
-    LANE_HAS,
-    LANE_KEY,
-    LANE_POSITION,
-    LOG_EXTREME_FROM,
-    LOG_EXTREME_STREAM,
-    LOG_INT_FROM,
-    LOG_INT_STREAM,
-    LOG_REAL_FROM,
-    LOG_REAL_STREAM,
-    LOGS,
-    LOOP_AHEAD,
-    LOOP_EXTREME_FROM,
-    LOOP_EXTREME_LOG,
-    LOOP_FULL_AHEAD,
-    LOOP_FULL_KEEPS_CELL,
-    LOOP_FULL_KEEPS_FROM,
-    LOOP_KEEPS_CELL,
-    LOOP_KEEPS_FROM,
-    LOOP_LOG,
-    LOOP_REAL_FROM,
-    LOOP_REAL_LOG,
-    LOOP_SLOT_FROM,
-    LOOP_SLOT_LOG,
-)
+from ostinato.event_queries.trends.shared import sections as s
+from ostinato.event_queries.trends.shared.lookups import add_signed, within
 from ostinato.kernels.numbers.limbs import bit_length
-from ostinato.kernels.numbers.number_calls import (
-    add,
-    add_scaled,
-    add_scaled_float,
-    copy,
-    scale,
-    shift_left,
-    subtract,
-    woven,
-)
+from ostinato.kernels.numbers.number_calls import add_scaled, add_scaled_float, copy, scale, shift_left, woven
 
 WORD = 32
 """Sums of values have two halves, neither of which can overflow: value >> 32, and the low 32 bits."""
@@ -73,53 +22,56 @@ _LARGEST_FACTOR = 1 << 30
 
 
 @woven
-def append(plan, logs, log_sums, log, rows, doubles, row, serial):  # type: ignore[no-untyped-def]
+def append(arrays, events, log, row, serial):  # type: ignore[no-untyped-def]
     """Appends an event to a log. The first event of a time makes an entry; further ones join it."""
-    base = logs[logs[ENTRY_ENTRY_FROM] + log]
-    entry = logs[logs[ENTRY_ENTRIES] + log]
-    if logs[logs[ENTRY_MARKED] + log] != -serial:
-        logs[logs[ENTRY_MARKED] + log] = -serial
-        logs[logs[ENTRY_ENTRIES] + log] = entry + 1
-        logs[logs[ENTRY_EVENTS] + base + entry] = 1
-        logs[logs[ENTRY_GROWTH] + base + entry + 1] = logs[logs[ENTRY_GROWTH] + base + entry] + 1
-        logs[logs[ENTRY_TIES] + base + entry + 1] = logs[logs[ENTRY_TIES] + base + entry]
-        _begin_sums(plan, logs, log_sums, log, entry)
+    plan, logs, log_sums = arrays.plan, arrays.logs, arrays.log_sums
+    rows, doubles = events.rows, events.doubles
+    base = logs[logs[s.ENTRY_ENTRY_FROM] + log]
+    entry = logs[logs[s.ENTRY_ENTRIES] + log]
+    if logs[logs[s.ENTRY_MARKED] + log] != -serial:
+        logs[logs[s.ENTRY_MARKED] + log] = -serial
+        logs[logs[s.ENTRY_ENTRIES] + log] = entry + 1
+        logs[logs[s.ENTRY_EVENTS] + base + entry] = 1
+        logs[logs[s.ENTRY_GROWTH] + base + entry + 1] = logs[logs[s.ENTRY_GROWTH] + base + entry] + 1
+        logs[logs[s.ENTRY_TIES] + base + entry + 1] = logs[logs[s.ENTRY_TIES] + base + entry]
+        _begin_sums(arrays, log, entry)
     else:
         entry -= 1
-        events = logs[logs[ENTRY_EVENTS] + base + entry] + 1
-        logs[logs[ENTRY_EVENTS] + base + entry] = events
-        logs[logs[ENTRY_GROWTH] + base + entry + 1] = logs[logs[ENTRY_GROWTH] + base + entry] + bit_length(events)
-        if events == 2:
-            logs[logs[ENTRY_TIE_ENTRY] + base + logs[logs[ENTRY_TIES] + base + entry]] = entry
-            logs[logs[ENTRY_TIES] + base + entry + 1] += 1
-    for column in range(plan[plan[LOG_INT_FROM] + log], plan[plan[LOG_INT_FROM] + log + 1]):
-        value = rows[INT_ROWS + plan[plan[LOG_INT_STREAM] + column], row]
-        at = logs[logs[ENTRY_INT_AT] + column] + entry + 1
-        logs[logs[ENTRY_INT_HIGH] + at] += value >> WORD
-        logs[logs[ENTRY_INT_LOW] + at] += value & ((1 << WORD) - 1)
-    for column in range(plan[plan[LOG_REAL_FROM] + log], plan[plan[LOG_REAL_FROM] + log + 1]):
-        at = logs[logs[ENTRY_REAL_AT] + column] + entry + 1
+        ties = logs[logs[s.ENTRY_EVENTS] + base + entry] + 1
+        logs[logs[s.ENTRY_EVENTS] + base + entry] = ties
+        logs[logs[s.ENTRY_GROWTH] + base + entry + 1] = logs[logs[s.ENTRY_GROWTH] + base + entry] + bit_length(ties)
+        if ties == 2:
+            logs[logs[s.ENTRY_TIE_ENTRY] + base + logs[logs[s.ENTRY_TIES] + base + entry]] = entry
+            logs[logs[s.ENTRY_TIES] + base + entry + 1] += 1
+    for column in within(plan, s.LOG_INT_FROM, log):
+        value = rows[s.INT_ROWS + plan[plan[s.LOG_INT_STREAM] + column], row]
+        at = logs[logs[s.ENTRY_INT_AT] + column] + entry + 1
+        logs[logs[s.ENTRY_INT_HIGH] + at] += value >> WORD
+        logs[logs[s.ENTRY_INT_LOW] + at] += value & ((1 << WORD) - 1)
+    for column in within(plan, s.LOG_REAL_FROM, log):
+        at = logs[logs[s.ENTRY_REAL_AT] + column] + entry + 1
         # The rounding error is stored beside the sum: only differences of sums are used, and these may be small.
-        value = doubles[plan[plan[LOG_REAL_STREAM] + column], row]
+        value = doubles[plan[plan[s.LOG_REAL_STREAM] + column], row]
         total = log_sums[0, at] + value
         added = total - log_sums[0, at]
         log_sums[1, at] += (log_sums[0, at] - (total - added)) + (value - added)
         log_sums[0, at] = total
-    for column in range(plan[plan[LOG_EXTREME_FROM] + log], plan[plan[LOG_EXTREME_FROM] + log + 1]):
-        stream = plan[plan[LOG_EXTREME_STREAM] + column]
-        if rows[plan[HAS_ROWS] + stream, row]:
-            _push(logs, column, entry, rows[plan[KEY_ROWS] + stream, row])
+    for column in within(plan, s.LOG_EXTREME_FROM, log):
+        stream = plan[plan[s.LOG_EXTREME_STREAM] + column]
+        if rows[plan[s.HAS_ROWS] + stream, row]:
+            _push(logs, column, entry, rows[plan[s.KEY_ROWS] + stream, row])
 
 
 @woven
-def _begin_sums(plan, logs, log_sums, log, entry):  # type: ignore[no-untyped-def]
+def _begin_sums(arrays, log, entry):  # type: ignore[no-untyped-def]
     """A new entry starts with the running sums of the entry before it."""
-    for column in range(plan[plan[LOG_INT_FROM] + log], plan[plan[LOG_INT_FROM] + log + 1]):
-        at = logs[logs[ENTRY_INT_AT] + column] + entry
-        logs[logs[ENTRY_INT_HIGH] + at + 1] = logs[logs[ENTRY_INT_HIGH] + at]
-        logs[logs[ENTRY_INT_LOW] + at + 1] = logs[logs[ENTRY_INT_LOW] + at]
-    for column in range(plan[plan[LOG_REAL_FROM] + log], plan[plan[LOG_REAL_FROM] + log + 1]):
-        at = logs[logs[ENTRY_REAL_AT] + column] + entry
+    plan, logs, log_sums = arrays.plan, arrays.logs, arrays.log_sums
+    for column in within(plan, s.LOG_INT_FROM, log):
+        at = logs[logs[s.ENTRY_INT_AT] + column] + entry
+        logs[logs[s.ENTRY_INT_HIGH] + at + 1] = logs[logs[s.ENTRY_INT_HIGH] + at]
+        logs[logs[s.ENTRY_INT_LOW] + at + 1] = logs[logs[s.ENTRY_INT_LOW] + at]
+    for column in within(plan, s.LOG_REAL_FROM, log):
+        at = logs[logs[s.ENTRY_REAL_AT] + column] + entry
         log_sums[0, at + 1] = log_sums[0, at]
         log_sums[1, at + 1] = log_sums[1, at]
 
@@ -127,31 +79,43 @@ def _begin_sums(plan, logs, log_sums, log, entry):  # type: ignore[no-untyped-de
 @woven
 def _push(logs, column, entry, key):  # type: ignore[no-untyped-def]
     """Pushes a key onto the stack of extremes; larger keys below it are removed first."""
-    at = logs[logs[ENTRY_STACK_AT] + column]
-    size = logs[logs[ENTRY_STACK_SIZE] + column]
-    while size > 0 and logs[logs[ENTRY_STACK_KEY] + at + size - 1] >= key:
+    at = logs[logs[s.ENTRY_STACK_AT] + column]
+    size = logs[logs[s.ENTRY_STACK_SIZE] + column]
+    while size > 0 and logs[logs[s.ENTRY_STACK_KEY] + at + size - 1] >= key:
         size -= 1
-    logs[logs[ENTRY_STACK_ENTRY] + at + size] = entry
-    logs[logs[ENTRY_STACK_KEY] + at + size] = key
-    logs[logs[ENTRY_STACK_SIZE] + column] = size + 1
+    logs[logs[s.ENTRY_STACK_ENTRY] + at + size] = entry
+    logs[logs[s.ENTRY_STACK_KEY] + at + size] = key
+    logs[logs[s.ENTRY_STACK_SIZE] + column] = size + 1
 
 
 @woven
-def forget(plan, logs, log_sums):  # type: ignore[no-untyped-def]
+def forget(arrays):  # type: ignore[no-untyped-def]
     """Empties the logs before another sequence."""
-    for log in range(plan[LOGS]):
-        logs[logs[ENTRY_ENTRIES] + log] = 0
-        logs[logs[ENTRY_FRESH] + log] = 1
-        logs[logs[ENTRY_GROWTH] + logs[logs[ENTRY_ENTRY_FROM] + log]] = 0
-        logs[logs[ENTRY_TIES] + logs[logs[ENTRY_ENTRY_FROM] + log]] = 0
-        for column in range(plan[plan[LOG_INT_FROM] + log], plan[plan[LOG_INT_FROM] + log + 1]):
-            logs[logs[ENTRY_INT_HIGH] + logs[logs[ENTRY_INT_AT] + column]] = 0
-            logs[logs[ENTRY_INT_LOW] + logs[logs[ENTRY_INT_AT] + column]] = 0
-        for column in range(plan[plan[LOG_REAL_FROM] + log], plan[plan[LOG_REAL_FROM] + log + 1]):
-            log_sums[0, logs[logs[ENTRY_REAL_AT] + column]] = 0.0
-            log_sums[1, logs[logs[ENTRY_REAL_AT] + column]] = 0.0
-        for column in range(plan[plan[LOG_EXTREME_FROM] + log], plan[plan[LOG_EXTREME_FROM] + log + 1]):
-            logs[logs[ENTRY_STACK_SIZE] + column] = 0
+    plan, logs, log_sums = arrays.plan, arrays.logs, arrays.log_sums
+    for log in range(plan[s.LOGS]):
+        logs[logs[s.ENTRY_ENTRIES] + log] = 0
+        logs[logs[s.ENTRY_FRESH] + log] = 1
+        logs[logs[s.ENTRY_GROWTH] + logs[logs[s.ENTRY_ENTRY_FROM] + log]] = 0
+        logs[logs[s.ENTRY_TIES] + logs[logs[s.ENTRY_ENTRY_FROM] + log]] = 0
+        for column in within(plan, s.LOG_INT_FROM, log):
+            logs[logs[s.ENTRY_INT_HIGH] + logs[logs[s.ENTRY_INT_AT] + column]] = 0
+            logs[logs[s.ENTRY_INT_LOW] + logs[logs[s.ENTRY_INT_AT] + column]] = 0
+        for column in within(plan, s.LOG_REAL_FROM, log):
+            log_sums[0, logs[logs[s.ENTRY_REAL_AT] + column]] = 0.0
+            log_sums[1, logs[logs[s.ENTRY_REAL_AT] + column]] = 0.0
+        for column in within(plan, s.LOG_EXTREME_FROM, log):
+            logs[logs[s.ENTRY_STACK_SIZE] + column] = 0
+
+
+@woven
+def count_event(arrays, log):  # type: ignore[no-untyped-def]
+    """Counts an event of the log for the statistics. A burst begins after a lane was brought up to date."""
+    plan, logs, counters = arrays.plan, arrays.logs, arrays.counters
+    if logs[logs[s.ENTRY_FRESH] + log]:
+        logs[logs[s.ENTRY_FRESH] + log] = 0
+        counters[s.BURSTS] += 1
+        counters[s.SHARED] += plan[plan[s.LOG_QUERIES] + log] > 1
+    counters[s.SAVED] += logs[logs[s.ENTRY_LANES] + log]
 
 
 # --- bringing a lane up to date ---------------------------------------------------------------------------------------
@@ -159,7 +123,7 @@ def forget(plan, logs, log_sums):  # type: ignore[no-untyped-def]
 
 @woven
 def add_times_sum(table, into, source, high, low, spare):  # type: ignore[no-untyped-def]
-    """into += what * (high * 2**32 + low)."""
+    """into += source * (high * 2**32 + low)."""
     if -_FEW < high < _FEW and low < (1 << 61):
         add_scaled(table, into, source, (high << WORD) + low)
     else:
@@ -170,58 +134,53 @@ def add_times_sum(table, into, source, high, low, spare):  # type: ignore[no-unt
 
 
 @woven
-def add_keeps(plan, loop, table, real, cells, negative):  # type: ignore[no-untyped-def]
-    """Adds `ahead` to the cells that gain with it, or subtracts it.
+def add_keeps(arrays, loop, cells, sign):  # type: ignore[no-untyped-def]
+    """Adds `ahead` to the cells that gain with it, or subtracts it if the sign is negative.
 
     Subtracting before a loop's events and adding afterwards leaves the gain.
     """
+    plan, table, real = arrays.plan, arrays.table, arrays.real
     base, width, real_base, reals, _, _ = cells
-    ahead = base + plan[plan[LOOP_AHEAD] + loop] * width
-    for index in range(plan[plan[LOOP_KEEPS_FROM] + loop], plan[plan[LOOP_KEEPS_FROM] + loop + 1]):
-        keep = base + plan[plan[LOOP_KEEPS_CELL] + index] * width
+    ahead = base + plan[plan[s.LOOP_AHEAD] + loop] * width
+    for index in within(plan, s.LOOP_KEEPS_FROM, loop):
+        keep = base + plan[plan[s.LOOP_KEEPS_CELL] + index] * width
         for offset in range(width):
-            if negative:
-                subtract(table, keep + offset, ahead + offset)
-            else:
-                add(table, keep + offset, ahead + offset)
-    real_ahead = real_base + plan[plan[LOOP_FULL_AHEAD] + loop] * reals
+            add_signed(table, keep + offset, ahead + offset, sign)
+    real_ahead = real_base + plan[plan[s.LOOP_FULL_AHEAD] + loop] * reals
     if reals:
-        for index in range(plan[plan[LOOP_FULL_KEEPS_FROM] + loop], plan[plan[LOOP_FULL_KEEPS_FROM] + loop + 1]):
-            keep = real_base + plan[plan[LOOP_FULL_KEEPS_CELL] + index] * reals
+        for index in within(plan, s.LOOP_FULL_KEEPS_FROM, loop):
+            keep = real_base + plan[plan[s.LOOP_FULL_KEEPS_CELL] + index] * reals
             for offset in range(reals):
-                if negative:
-                    subtract(real, keep + offset, real_ahead + offset)
-                else:
-                    add(real, keep + offset, real_ahead + offset)
+                add_signed(real, keep + offset, real_ahead + offset, sign)
 
 
 @woven
-def take_extremes(plan, loop, lanes, cells):  # type: ignore[no-untyped-def]
+def take_extremes(arrays, loop, cells):  # type: ignore[no-untyped-def]
     """The cells that gain with `ahead` also take its extremes."""
-    _, _, _, _, base, extreme_width = cells
-    ahead = base + plan[plan[LOOP_FULL_AHEAD] + loop] * extreme_width
-    for index in range(plan[plan[LOOP_FULL_KEEPS_FROM] + loop], plan[plan[LOOP_FULL_KEEPS_FROM] + loop + 1]):
-        keep = base + plan[plan[LOOP_FULL_KEEPS_CELL] + index] * extreme_width
+    plan, lanes = arrays.plan, arrays.lanes
+    base, extreme_width = cells.extreme_base, cells.extreme_width
+    ahead = base + plan[plan[s.LOOP_FULL_AHEAD] + loop] * extreme_width
+    for index in within(plan, s.LOOP_FULL_KEEPS_FROM, loop):
+        keep = base + plan[plan[s.LOOP_FULL_KEEPS_CELL] + index] * extreme_width
         for offset in range(extreme_width):
-            take_extreme(
-                lanes, keep + offset, lanes[lanes[LANE_KEY] + ahead + offset], lanes[lanes[LANE_HAS] + ahead + offset]
-            )
+            key, has = lanes[lanes[s.LANE_KEY] + ahead + offset], lanes[lanes[s.LANE_HAS] + ahead + offset]
+            take_extreme(lanes, keep + offset, key, has)
 
 
 @woven
 def take_extreme(lanes, at, key, has):  # type: ignore[no-untyped-def]
     """Keeps the smaller of the stored key and this one."""
-    if has and (not lanes[lanes[LANE_HAS] + at] or key < lanes[lanes[LANE_KEY] + at]):
-        lanes[lanes[LANE_KEY] + at] = key
-        lanes[lanes[LANE_HAS] + at] = 1
+    if has and (not lanes[lanes[s.LANE_HAS] + at] or key < lanes[lanes[s.LANE_KEY] + at]):
+        lanes[lanes[s.LANE_KEY] + at] = key
+        lanes[lanes[s.LANE_HAS] + at] = 1
 
 
 @woven
-def times_ties(logs, base, first, last, table, ahead):  # type: ignore[no-untyped-def]
+def _times_ties(logs, base, first, last, table, ahead):  # type: ignore[no-untyped-def]
     """Multiplies `ahead` by the factors of entries with several events, as many as possible in one product."""
     product = np.int64(1)
     for tie in range(first, last):
-        factor = 1 + logs[logs[ENTRY_EVENTS] + base + logs[logs[ENTRY_TIE_ENTRY] + base + tie]]
+        factor = 1 + logs[logs[s.ENTRY_EVENTS] + base + logs[logs[s.ENTRY_TIE_ENTRY] + base + tie]]
         if product > _LARGEST_FACTOR // factor:
             scale(table, ahead, product)
             product = np.int64(1)
@@ -231,113 +190,113 @@ def times_ties(logs, base, first, last, table, ahead):  # type: ignore[no-untype
 
 
 @woven
-def singles_with_slots(plan, loop, logs, log_sums, table, real, cells, first, last, spare):  # type: ignore[no-untyped-def]
-    """Applies entries `first` to `last`, of one event each, to `ahead` and the sums beside it."""
-    base, width, real_base, reals, _, _ = cells
-    log = plan[plan[LOOP_LOG] + loop]
-    events = last - first
-    ahead = base + plan[plan[LOOP_AHEAD] + loop] * width
-    real_ahead = real_base + plan[plan[LOOP_FULL_AHEAD] + loop] * reals
-    for offset in range(width - 1):
-        shift_left(table, ahead + 1 + offset, events)
-    for offset in range(reals):
-        shift_left(real, real_ahead + offset, events)
-    shift_left(table, ahead, events - 1)
-    for offset in range(width - 1):
-        column = plan[plan[LOOP_SLOT_LOG] + plan[plan[LOOP_SLOT_FROM] + loop] + offset]
-        if column >= 0:
-            at = logs[logs[ENTRY_INT_AT] + plan[plan[LOG_INT_FROM] + log] + column]
-            high = logs[logs[ENTRY_INT_HIGH] + at + last] - logs[logs[ENTRY_INT_HIGH] + at + first]
-            low = logs[logs[ENTRY_INT_LOW] + at + last] - logs[logs[ENTRY_INT_LOW] + at + first]
-            add_times_sum(table, ahead + 1 + offset, ahead, high, low, spare)
-    for offset in range(reals):
-        column = plan[plan[LOOP_REAL_LOG] + plan[plan[LOOP_REAL_FROM] + loop] + offset]
-        if column >= 0:
-            at = logs[logs[ENTRY_REAL_AT] + plan[plan[LOG_REAL_FROM] + log] + column]
-            value = log_sums[0, at + last] - log_sums[0, at + first]
-            value += log_sums[1, at + last] - log_sums[1, at + first]
-            add_scaled_float(real, real_ahead + offset, table, ahead, value)
+def _take_singles(arrays, loop, cells, first, last):  # type: ignore[no-untyped-def]
+    """Applies the entries `first` to before `last`, of one event each, to `ahead` and the sums beside it."""
+    plan, table, real = arrays.plan, arrays.table, arrays.real
+    ahead = cells.base + plan[plan[s.LOOP_AHEAD] + loop] * cells.width
+    real_ahead = cells.real_base + plan[plan[s.LOOP_FULL_AHEAD] + loop] * cells.reals
+    for offset in range(1, cells.width):
+        shift_left(table, ahead + offset, last - first)
+    for offset in range(cells.reals):
+        shift_left(real, real_ahead + offset, last - first)
+    shift_left(table, ahead, last - first - 1)
+    _add_values(arrays, loop, cells, first, last)
     shift_left(table, ahead, 1)
 
 
 @woven
-def tie_with_slots(plan, loop, logs, log_sums, table, real, cells, entry, spare):  # type: ignore[no-untyped-def]
+def _take_tie(arrays, loop, cells, entry):  # type: ignore[no-untyped-def]
     """Applies an entry of k events: ahead * (1 + k), and W * (1 + k) + V * ahead for a sum W."""
-    base, width, real_base, reals, _, _ = cells
-    log = plan[plan[LOOP_LOG] + loop]
-    factor = 1 + logs[logs[ENTRY_EVENTS] + logs[logs[ENTRY_ENTRY_FROM] + log] + entry]
-    ahead = base + plan[plan[LOOP_AHEAD] + loop] * width
-    real_ahead = real_base + plan[plan[LOOP_FULL_AHEAD] + loop] * reals
-    for offset in range(width - 1):
-        scale(table, ahead + 1 + offset, factor)
-        column = plan[plan[LOOP_SLOT_LOG] + plan[plan[LOOP_SLOT_FROM] + loop] + offset]
-        if column >= 0:
-            at = logs[logs[ENTRY_INT_AT] + plan[plan[LOG_INT_FROM] + log] + column] + entry
-            high = logs[logs[ENTRY_INT_HIGH] + at + 1] - logs[logs[ENTRY_INT_HIGH] + at]
-            low = logs[logs[ENTRY_INT_LOW] + at + 1] - logs[logs[ENTRY_INT_LOW] + at]
-            add_times_sum(table, ahead + 1 + offset, ahead, high, low, spare)
-    for offset in range(reals):
+    plan, logs, table, real = arrays.plan, arrays.logs, arrays.table, arrays.real
+    first_entry = logs[logs[s.ENTRY_ENTRY_FROM] + plan[plan[s.LOOP_LOG] + loop]]
+    factor = 1 + logs[logs[s.ENTRY_EVENTS] + first_entry + entry]
+    ahead = cells.base + plan[plan[s.LOOP_AHEAD] + loop] * cells.width
+    real_ahead = cells.real_base + plan[plan[s.LOOP_FULL_AHEAD] + loop] * cells.reals
+    for offset in range(1, cells.width):
+        scale(table, ahead + offset, factor)
+    for offset in range(cells.reals):
         scale(real, real_ahead + offset, factor)
-        column = plan[plan[LOOP_REAL_LOG] + plan[plan[LOOP_REAL_FROM] + loop] + offset]
-        if column >= 0:
-            at = logs[logs[ENTRY_REAL_AT] + plan[plan[LOG_REAL_FROM] + log] + column] + entry
-            value = log_sums[0, at + 1] - log_sums[0, at] + (log_sums[1, at + 1] - log_sums[1, at])
-            add_scaled_float(real, real_ahead + offset, table, ahead, value)
+    _add_values(arrays, loop, cells, entry, entry + 1)
     scale(table, ahead, factor)
 
 
 @woven
-def extremes_since(plan, loop, logs, lanes, cells, first):  # type: ignore[no-untyped-def]
-    """`ahead` takes the extremes of all entries from `first` on, by binary search in the stack."""
-    _, _, _, _, base, extreme_width = cells
-    log = plan[plan[LOOP_LOG] + loop]
-    ahead = base + plan[plan[LOOP_FULL_AHEAD] + loop] * extreme_width
-    for offset in range(extreme_width - 1):
-        column = plan[plan[LOOP_EXTREME_LOG] + plan[plan[LOOP_EXTREME_FROM] + loop] + offset]
+def _add_values(arrays, loop, cells, first, last):  # type: ignore[no-untyped-def]
+    """Adds V * ahead to each sum beside `ahead`. V is the sum of the values of entries `first` to before `last`."""
+    plan, logs, log_sums, table = arrays.plan, arrays.logs, arrays.log_sums, arrays.table
+    log = plan[plan[s.LOOP_LOG] + loop]
+    ahead = cells.base + plan[plan[s.LOOP_AHEAD] + loop] * cells.width
+    real_ahead = cells.real_base + plan[plan[s.LOOP_FULL_AHEAD] + loop] * cells.reals
+    for offset in range(cells.width - 1):
+        column = plan[plan[s.LOOP_SLOT_LOG] + plan[plan[s.LOOP_SLOT_FROM] + loop] + offset]
         if column >= 0:
-            column += plan[plan[LOG_EXTREME_FROM] + log]
-            at = logs[logs[ENTRY_STACK_AT] + column]
-            low, high = 0, logs[logs[ENTRY_STACK_SIZE] + column]
-            while low < high:
-                middle = (low + high) // 2
-                if logs[logs[ENTRY_STACK_ENTRY] + at + middle] < first:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low < logs[logs[ENTRY_STACK_SIZE] + column]:
-                take_extreme(lanes, ahead + 1 + offset, logs[logs[ENTRY_STACK_KEY] + at + low], 1)
+            at = logs[logs[s.ENTRY_INT_AT] + plan[plan[s.LOG_INT_FROM] + log] + column]
+            high = logs[logs[s.ENTRY_INT_HIGH] + at + last] - logs[logs[s.ENTRY_INT_HIGH] + at + first]
+            low = logs[logs[s.ENTRY_INT_LOW] + at + last] - logs[logs[s.ENTRY_INT_LOW] + at + first]
+            add_times_sum(table, ahead + 1 + offset, ahead, high, low, arrays.lanes[s.ASIDE_SPARE])
+    for offset in range(cells.reals):
+        column = plan[plan[s.LOOP_REAL_LOG] + plan[plan[s.LOOP_REAL_FROM] + loop] + offset]
+        if column >= 0:
+            at = logs[logs[s.ENTRY_REAL_AT] + plan[plan[s.LOG_REAL_FROM] + log] + column]
+            value = log_sums[0, at + last] - log_sums[0, at + first]
+            value += log_sums[1, at + last] - log_sums[1, at + first]
+            add_scaled_float(arrays.real, real_ahead + offset, table, ahead, value)
 
 
 @woven
-def catch_up(plan, loop, logs, log_sums, lanes, table, real, cells, position, spare):  # type: ignore[no-untyped-def]
+def _extremes_since(arrays, loop, cells, first):  # type: ignore[no-untyped-def]
+    """`ahead` takes the extremes of all entries from `first` on, by binary search in the stack."""
+    plan, logs, lanes = arrays.plan, arrays.logs, arrays.lanes
+    base, extreme_width = cells.extreme_base, cells.extreme_width
+    log = plan[plan[s.LOOP_LOG] + loop]
+    ahead = base + plan[plan[s.LOOP_FULL_AHEAD] + loop] * extreme_width
+    for offset in range(extreme_width - 1):
+        column = plan[plan[s.LOOP_EXTREME_LOG] + plan[plan[s.LOOP_EXTREME_FROM] + loop] + offset]
+        if column >= 0:
+            column += plan[plan[s.LOG_EXTREME_FROM] + log]
+            at = logs[logs[s.ENTRY_STACK_AT] + column]
+            low, high = 0, logs[logs[s.ENTRY_STACK_SIZE] + column]
+            while low < high:
+                middle = (low + high) // 2
+                if logs[logs[s.ENTRY_STACK_ENTRY] + at + middle] < first:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low < logs[logs[s.ENTRY_STACK_SIZE] + column]:
+                take_extreme(lanes, ahead + 1 + offset, logs[logs[s.ENTRY_STACK_KEY] + at + low], 1)
+
+
+@woven
+def catch_up(arrays, loop, cells, position):  # type: ignore[no-untyped-def]
     """Brings one loop of a lane up to date; returns whether anything changed."""
+    plan, logs, lanes, table = arrays.plan, arrays.logs, arrays.lanes, arrays.table
     base, width, _, reals, extreme_base, extreme_width = cells
-    log = plan[plan[LOOP_LOG] + loop]
-    first, now = lanes[lanes[LANE_POSITION] + position], logs[logs[ENTRY_ENTRIES] + log]
+    log = plan[plan[s.LOOP_LOG] + loop]
+    first, now = lanes[lanes[s.LANE_POSITION] + position], logs[logs[s.ENTRY_ENTRIES] + log]
     if first >= now:
         return False
-    lanes[lanes[LANE_POSITION] + position] = now
-    logs[logs[ENTRY_FRESH] + log] = 1
-    if not lanes[lanes[LANE_HAS] + extreme_base + plan[plan[LOOP_FULL_AHEAD] + loop] * extreme_width]:
+    lanes[lanes[s.LANE_POSITION] + position] = now
+    logs[logs[s.ENTRY_FRESH] + log] = 1
+    if not lanes[lanes[s.LANE_HAS] + extreme_base + plan[plan[s.LOOP_FULL_AHEAD] + loop] * extreme_width]:
         return False
-    entries = logs[logs[ENTRY_ENTRY_FROM] + log]
-    add_keeps(plan, loop, table, real, cells, True)
-    tie, last_tie = logs[logs[ENTRY_TIES] + entries + first], logs[logs[ENTRY_TIES] + entries + now]
+    entries = logs[logs[s.ENTRY_ENTRY_FROM] + log]
+    add_keeps(arrays, loop, cells, -1)
+    tie, last_tie = logs[logs[s.ENTRY_TIES] + entries + first], logs[logs[s.ENTRY_TIES] + entries + now]
     if width == 1 and reals == 0:
-        ahead = base + plan[plan[LOOP_AHEAD] + loop]
-        times_ties(logs, entries, tie, last_tie, table, ahead)
+        ahead = base + plan[plan[s.LOOP_AHEAD] + loop]
+        _times_ties(logs, entries, tie, last_tie, table, ahead)
         shift_left(table, ahead, now - first - (last_tie - tie))
     else:
         entry = first
         while entry < now:
-            stop = logs[logs[ENTRY_TIE_ENTRY] + entries + tie] if tie < last_tie else now
+            stop = logs[logs[s.ENTRY_TIE_ENTRY] + entries + tie] if tie < last_tie else now
             if stop > entry:
-                singles_with_slots(plan, loop, logs, log_sums, table, real, cells, entry, stop, spare)
+                _take_singles(arrays, loop, cells, entry, stop)
             if tie < last_tie:
-                tie_with_slots(plan, loop, logs, log_sums, table, real, cells, stop, spare)
+                _take_tie(arrays, loop, cells, stop)
             tie += 1
             entry = stop + 1
-    add_keeps(plan, loop, table, real, cells, False)
-    extremes_since(plan, loop, logs, lanes, cells, first)
-    take_extremes(plan, loop, lanes, cells)
+    add_keeps(arrays, loop, cells, 1)
+    _extremes_since(arrays, loop, cells, first)
+    take_extremes(arrays, loop, cells)
     return True

@@ -10,12 +10,12 @@ needs its numbers. All queries with the same condition share the log.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ostinato.event_queries.automaton.trend_automaton import START, Transition, TrendAutomaton
 from ostinato.event_queries.language.event_query import Selection
-from ostinato.event_queries.plan.event_program import BoundKind, Program
+from ostinato.event_queries.plan.event_program import BoundKind, Extent, Program
 
 TOO_MANY_WINDOWS = "too many windows are open at once"
 _MOST_CELLS = 1 << 16
@@ -36,10 +36,9 @@ class Loop:
 def declined(programs: Sequence[Program]) -> str | None:
     """The reason why the programs can't run in the shared engine; None if they can."""
     for program in programs:
-        if program.selection is not Selection.ANY:
-            return "only SKIP TILL ANY MATCH shares"
-        if program.extent.kind is BoundKind.SPAN:
-            return "WITHIN without SLIDE asks for each match's own begin"
+        reason = never_shared(program)
+        if reason is not None:
+            return reason
         if program.edges:
             return "conditions between adjacent events"
         if any(_single_label(absence) is None for absence in program.automaton.absences):
@@ -48,6 +47,15 @@ def declined(programs: Sequence[Program]) -> str | None:
         return TOO_MANY_WINDOWS
     if not any(len(sharing) > 1 for sharing in sharing_queries(programs).values()):
         return "no two queries repeat the same events"
+    return None
+
+
+def never_shared(program: Program) -> str | None:
+    """The reason why neither a log nor graphlets can share the program; None if one of them may."""
+    if program.selection is not Selection.ANY:
+        return "only SKIP TILL ANY MATCH can be shared"
+    if program.extent.kind is BoundKind.SPAN:
+        return "WITHIN without SLIDE needs the start of each match"
     return None
 
 
@@ -64,11 +72,11 @@ def fitting(programs: Sequence[Program]) -> tuple[int, ...]:
 
 
 def _cells(program: Program) -> int:
-    return program.automaton.states * _windows_open(program)
+    return program.automaton.states * windows_open(program.extent)
 
 
-def _windows_open(program: Program) -> int:
-    extent = program.extent
+def windows_open(extent: Extent) -> int:
+    """The largest number of windows that are open at once."""
     return 1 if extent.kind is BoundKind.NONE else -(-extent.length // extent.slide)
 
 
@@ -81,16 +89,19 @@ def sharing_queries(programs: Sequence[Program]) -> dict[int, list[int]]:
     return programs_of
 
 
-def loops(programs: Sequence[Program]) -> list[list[Loop]]:
+def chosen_loops(programs: Sequence[Program]) -> list[list[Loop]]:
     """The loops of each program. Widely shared labels are chosen first; no loop leads into another loop."""
     wanted = Counter({condition: len(queries) for condition, queries in sharing_queries(programs).items()})
     return [_chosen(program, wanted) for program in programs]
 
 
-def absent_conditions(program: Program, absences: Sequence[int]) -> frozenset[int]:
+def absent_conditions(program: Program, absences: Iterable[int]) -> frozenset[int]:
     """The conditions of the events that these absences forbid."""
-    labels = [(absence, _single_label(program.automaton.absences[absence]) or frozenset()) for absence in absences]
-    return frozenset(program.absent_qualifies[absence][label] for absence, some in labels for label in some)
+    return frozenset(
+        program.absent_qualifies[absence][label]
+        for absence in absences
+        for label in _single_label(program.automaton.absences[absence]) or ()
+    )
 
 
 def _chosen(program: Program, wanted: Counter[int]) -> list[Loop]:

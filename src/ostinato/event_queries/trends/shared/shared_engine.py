@@ -17,72 +17,15 @@ from numpy.typing import NDArray
 from ostinato.event_queries.plan.event_program import EngineStep, Events, Program, TrendEngine
 from ostinato.event_queries.trends.engine_choice import declined, needs_graphlets
 from ostinato.event_queries.trends.graphlets.graphlet_engine import GraphletEngine
+from ostinato.event_queries.trends.shared import sections as s
 from ostinato.event_queries.trends.shared.blocks import ops_of, walk_blocks
 from ostinato.event_queries.trends.shared.compile import compiled
 from ostinato.event_queries.trends.shared.event_symbols import SymbolRows, prepared
 from ostinato.event_queries.trends.shared.lane_results import ResultCollector
 from ostinato.event_queries.trends.shared.lane_state import fingerprint, load, save
 from ostinato.event_queries.trends.shared.layout import CompiledPrograms, SharedLayout
-from ostinato.event_queries.trends.shared.sections import (
-    ASIDE_COUNT,
-    ASIDE_HAS,
-    ASIDE_KEY,
-    ASIDE_REALS,
-    ASIDE_ROWS,
-    ASIDE_SPARE,
-    ASIDE_USED,
-    BURSTS,
-    DONE,
-    ENTRY_ENTRIES,
-    ENTRY_ENTRY_FROM,
-    ENTRY_EVENTS,
-    ENTRY_FRESH,
-    ENTRY_GROWTH,
-    ENTRY_INT_AT,
-    ENTRY_INT_HIGH,
-    ENTRY_INT_LOW,
-    ENTRY_LANES,
-    ENTRY_MARKED,
-    ENTRY_REAL_AT,
-    ENTRY_STACK_AT,
-    ENTRY_STACK_ENTRY,
-    ENTRY_STACK_KEY,
-    ENTRY_STACK_SIZE,
-    ENTRY_TIE_ENTRY,
-    ENTRY_TIES,
-    FAR,
-    LANE_EXTREME,
-    LANE_HAS,
-    LANE_IS_OPEN,
-    LANE_KEY,
-    LANE_POSITION,
-    LANE_POSITION_FROM,
-    LANE_REAL_ROW,
-    LANE_ROW,
-    LANE_STAMP,
-    LAST_SEQUENCE,
-    NOT_BEGUN,
-    NUMBERS_FULL,
-    OPEN_CHANGE,
-    OPEN_FIRST,
-    OPEN_NEXT,
-    RESULT_EXTREME_ROOM,
-    RESULT_HAS,
-    RESULT_KEY,
-    RESULT_QUERY,
-    RESULT_REAL_TABLE,
-    RESULT_ROOM,
-    RESULT_TABLE,
-    ROW,
-    SAVED,
-    SEQUENCE,
-    SHARED,
-    SNAPSHOTS,
-    UPDATES,
-    packed,
-    packed_plan,
-    section,
-)
+from ostinato.event_queries.trends.shared.lookups import LaneArrays, OutputArrays
+from ostinato.event_queries.trends.shared.sections import packed, packed_plan, section
 from ostinato.event_queries.trends.shared.shared_kernel import bring_up, walk
 from ostinato.kernels.numbers.number_table import grown, new_table
 from ostinato.kernels.stopping import check_stopped, stop_flag
@@ -123,7 +66,7 @@ class SharedEngine(TrendEngine):
         sequences = len(events.starts) - 1
         arrays = KernelArrays(plan, self.exact, prepared(events, plan))
         collector = ResultCollector(self.programs, plan.slot_indexes)
-        ends = np.full(sequences, FAR) if until is None else np.ascontiguousarray(until, np.int64)
+        ends = np.full(sequences, s.FAR) if until is None else np.ascontiguousarray(until, np.int64)
         if until is None and not any(states):
             arrays.run(0, sequences, ends, collector, ops)
             new_states: list[bytes] = [b""] * sequences
@@ -158,43 +101,51 @@ class KernelArrays:
         extreme = _begins((queries.full_cells * extreme_width)[query_of])
         position_from = _begins(np.diff(queries.loop_from)[query_of])
         lengths = {
-            LANE_IS_OPEN: len(query_of),
-            LANE_STAMP: len(query_of),
-            LANE_POSITION: int(position_from[-1]),
-            LANE_KEY: int(extreme[-1]),
-            LANE_HAS: int(extreme[-1]),
-            OPEN_FIRST: len(layout.windows.kind),
-            OPEN_NEXT: len(layout.windows.kind),
-            OPEN_CHANGE: len(layout.windows.kind),
-            ASIDE_USED: targets,
-            ASIDE_KEY: targets * extremes,
-            ASIDE_HAS: targets * extremes,
+            s.LANE_IS_OPEN: len(query_of),
+            s.LANE_STAMP: len(query_of),
+            s.LANE_POSITION: int(position_from[-1]),
+            s.LANE_KEY: int(extreme[-1]),
+            s.LANE_HAS: int(extreme[-1]),
+            s.OPEN_FIRST: len(layout.windows.kind),
+            s.OPEN_NEXT: len(layout.windows.kind),
+            s.OPEN_CHANGE: len(layout.windows.kind),
+            s.ASIDE_USED: targets,
+            s.ASIDE_KEY: targets * extremes,
+            s.ASIDE_HAS: targets * extremes,
         }
-        given = {LANE_ROW: row, LANE_REAL_ROW: real_row, LANE_EXTREME: extreme, LANE_POSITION_FROM: position_from}
+        given = {
+            s.LANE_ROW: row,
+            s.LANE_REAL_ROW: real_row,
+            s.LANE_EXTREME: extreme,
+            s.LANE_POSITION_FROM: position_from,
+        }
         self._lengths = lengths | {section: len(array) for section, array in given.items()}
         first_result = int(row[-1]) + targets * widest + 2
         first_real = int(real_row[-1]) + targets * reals
         self.lanes = packed(
             {section: np.zeros(length, np.int64) for section, length in lengths.items()} | given,
             {
-                ASIDE_ROWS: int(row[-1]),
-                ASIDE_COUNT: first_result - 2,
-                ASIDE_SPARE: first_result - 1,
-                RESULT_TABLE: first_result,
-                ASIDE_REALS: int(real_row[-1]),
-                RESULT_REAL_TABLE: first_real,
+                s.ASIDE_ROWS: int(row[-1]),
+                s.ASIDE_COUNT: first_result - 2,
+                s.ASIDE_SPARE: first_result - 1,
+                s.RESULT_TABLE: first_result,
+                s.ASIDE_REALS: int(real_row[-1]),
+                s.RESULT_REAL_TABLE: first_real,
             },
         )
         self.results = packed(
-            {section: np.zeros(_RESULTS, np.int64) for section in range(RESULT_QUERY, RESULT_KEY)}
-            | {section: np.zeros(_RESULTS * extremes, np.int64) for section in (RESULT_KEY, RESULT_HAS)},
-            {RESULT_ROOM: _RESULTS, RESULT_EXTREME_ROOM: _RESULTS * extremes},
+            {section: np.zeros(_RESULTS, np.int64) for section in range(s.RESULT_QUERY, s.RESULT_KEY)}
+            | {section: np.zeros(_RESULTS * extremes, np.int64) for section in (s.RESULT_KEY, s.RESULT_HAS)},
+            {s.RESULT_ROOM: _RESULTS, s.RESULT_EXTREME_ROOM: _RESULTS * extremes},
         )
         self.table = new_table(first_result + _RESULTS * widest, exact, 8)
         self.real = new_table(first_real + _RESULTS * reals + 1, False)
         self.progress = np.zeros(7, np.int64)
         self.counters = np.zeros(5, np.int64)
         self.forget()
+
+    def lane_arrays(self) -> LaneArrays:
+        return LaneArrays(self.plan, self.logs, self.log_sums, self.lanes, self.table, self.real, self.counters)
 
     def lane_section(self, number: int) -> NDArray[np.int64]:
         return section(self.lanes, number, self._lengths[number])
@@ -213,35 +164,26 @@ class KernelArrays:
         """Runs the kernel over sequences `first` to before `last`. With `ops`, and if the rows allow it, in blocks."""
         rows = self.rows
         blocks = ops is not None and rows.one_at_a_time
+        output = OutputArrays(self.results, self.progress)
         cells = int(self.layout.queries.cells.max())
-        small = np.zeros((int(self.lane_section(LANE_ROW)[-1]) if blocks else 0, 1 + cells), np.int64)
-        self.progress[[SEQUENCE, ROW, LAST_SEQUENCE]] = first, rows.starts[first], last
+        small = np.zeros((int(self.lane_section(s.LANE_ROW)[-1]) if blocks else 0, 1 + cells), np.int64)
+        self.progress[[s.SEQUENCE, s.ROW, s.LAST_SEQUENCE]] = first, rows.events.starts[first], last
         while True:
             if blocks:
-                status = walk_blocks(
-                    self.plan, self.logs, self.log_sums, self.lanes, self.table, self.real, self.results,
-                    self.progress, rows.symbols, rows.starts, rows.rows, ops, small, self.counters, stop_flag(),
-                )  # fmt: skip
+                status = walk_blocks(self.lane_arrays(), rows.events, output, ops, small, stop_flag())
             else:
-                status = walk(
-                    self.plan, self.logs, self.log_sums, self.lanes, self.table, self.real, self.results,
-                    self.progress, rows.symbols, rows.starts, rows.rows, rows.doubles, until, self.counters,
-                    stop_flag(),
-                )  # fmt: skip
+                status = walk(self.lane_arrays(), rows.events, output, until, stop_flag())
             check_stopped()
-            if status == NUMBERS_FULL:
+            if status == s.NUMBERS_FULL:
                 self.table = grown(self.table)
                 continue
             collector.take(self)
-            if status == DONE:
+            if status == s.DONE:
                 return
 
     def saved_state(self, mark: int) -> bytes:
         """Saves the state of the current sequence, then clears the arrays for the next one."""
-        while True:
-            status = bring_up(self.plan, self.logs, self.log_sums, self.lanes, self.table, self.real, self.counters)
-            if status == DONE:
-                break
+        while bring_up(self.lane_arrays()) != s.DONE:
             self.table = grown(self.table)
         state = save(self, mark)
         self.forget()
@@ -249,24 +191,24 @@ class KernelArrays:
 
     def forget(self) -> None:
         """Clears the arrays: no window is open, and the logs are empty."""
-        self.lane_section(LANE_IS_OPEN)[:] = 0
-        for number, value in ((ENTRY_ENTRIES, 0), (ENTRY_FRESH, 1), (ENTRY_LANES, 0), (ENTRY_STACK_SIZE, 0)):
+        self.lane_section(s.LANE_IS_OPEN)[:] = 0
+        for number, value in ((s.ENTRY_ENTRIES, 0), (s.ENTRY_FRESH, 1), (s.ENTRY_LANES, 0), (s.ENTRY_STACK_SIZE, 0)):
             self.log_section(number)[:] = value
-        self.lane_section(OPEN_FIRST)[:] = self.lane_section(OPEN_NEXT)[:] = np.where(
-            self.layout.windows.kind > 0, NOT_BEGUN, 0
+        self.lane_section(s.OPEN_FIRST)[:] = self.lane_section(s.OPEN_NEXT)[:] = np.where(
+            self.layout.windows.kind > 0, s.NOT_BEGUN, 0
         )
-        self.lane_section(OPEN_CHANGE)[:] = _NEAR
+        self.lane_section(s.OPEN_CHANGE)[:] = _NEAR
 
     def statistics(self) -> dict[str, int]:
         counts = [int(count) for count in self.counters]
         return {
-            "bursts": counts[BURSTS],
-            "shared": counts[SHARED],
+            "bursts": counts[s.BURSTS],
+            "shared": counts[s.SHARED],
             "split": 0,
             "merged": 0,
-            "snapshots": counts[SNAPSHOTS],
-            "lane updates": counts[UPDATES],
-            "lane updates saved": max(counts[SAVED] - counts[SNAPSHOTS], 0),
+            "snapshots": counts[s.SNAPSHOTS],
+            "lane updates": counts[s.UPDATES],
+            "lane updates saved": max(counts[s.SAVED] - counts[s.SNAPSHOTS], 0),
         }
 
 
@@ -285,10 +227,14 @@ def _logs(layout: SharedLayout, rows: SymbolRows) -> tuple[NDArray[np.int64], ND
         _begins(np.repeat(room, np.diff(begin)))
         for begin in (layout.logs.int_from, layout.logs.real_from, layout.logs.extreme_from)
     )
-    given = {ENTRY_ENTRY_FROM: entry_from, ENTRY_INT_AT: ints, ENTRY_REAL_AT: reals, ENTRY_STACK_AT: stacks}
-    lengths = dict.fromkeys((ENTRY_ENTRIES, ENTRY_MARKED, ENTRY_FRESH, ENTRY_LANES), logs)
-    lengths |= dict.fromkeys((ENTRY_EVENTS, ENTRY_GROWTH, ENTRY_TIES, ENTRY_TIE_ENTRY), int(entry_from[-1]))
-    lengths |= dict.fromkeys((ENTRY_INT_HIGH, ENTRY_INT_LOW), int(ints[-1]))
-    lengths |= {ENTRY_STACK_SIZE: len(stacks) - 1, ENTRY_STACK_ENTRY: int(stacks[-1]), ENTRY_STACK_KEY: int(stacks[-1])}
+    given = {s.ENTRY_ENTRY_FROM: entry_from, s.ENTRY_INT_AT: ints, s.ENTRY_REAL_AT: reals, s.ENTRY_STACK_AT: stacks}
+    lengths = dict.fromkeys((s.ENTRY_ENTRIES, s.ENTRY_MARKED, s.ENTRY_FRESH, s.ENTRY_LANES), logs)
+    lengths |= dict.fromkeys((s.ENTRY_EVENTS, s.ENTRY_GROWTH, s.ENTRY_TIES, s.ENTRY_TIE_ENTRY), int(entry_from[-1]))
+    lengths |= dict.fromkeys((s.ENTRY_INT_HIGH, s.ENTRY_INT_LOW), int(ints[-1]))
+    lengths |= {
+        s.ENTRY_STACK_SIZE: len(stacks) - 1,
+        s.ENTRY_STACK_ENTRY: int(stacks[-1]),
+        s.ENTRY_STACK_KEY: int(stacks[-1]),
+    }
     data = packed({number: np.zeros(length, np.int64) for number, length in lengths.items()} | given)
     return data, np.zeros((2, int(reals[-1]))), lengths | {number: len(array) for number, array in given.items()}

@@ -1,0 +1,66 @@
+"""Text -> syntax tree, shown as text with all parentheses."""
+
+from __future__ import annotations
+
+import pytest
+
+from ostinato.errors import QueryError
+from ostinato.expressions.parsing import MAX_CHAIN, parse_expression
+from ostinato.expressions.primary_parser import MAX_DEPTH
+from ostinato.expressions.render import render_expression
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("a + b * c", "(a + (b * c))"),
+        ("a - b - c", "((a - b) - c)"),
+        ("a | b & c << d", "(a | (b & (c << d)))"),
+        ("- a * b", "((- a) * b)"),
+        ("a < b + c", "(a < (b + c))"),
+        ("NOT a = b AND c OR d", "(((NOT (a = b)) AND c) OR d)"),
+        ("a AND b AND c", "(a AND b AND c)"),  # one node, so that long chains aren't deep
+        ("a != b", "(a <> b)"),
+        ("a == b", "(a = b)"),
+        ("a NOT IN (1, 2)", "(NOT (a IN (1, 2)))"),
+        ("a BETWEEN b AND c AND d", "((a BETWEEN b AND c) AND d)"),
+        ("a IS NOT NULL", "(NOT (a IS NULL))"),
+        ("a LIKE 'x' ESCAPE '!'", "(a LIKE 'x' ESCAPE '!')"),
+        ("a::int + 1", "(CAST(a AS int) + 1)"),
+        ("a.b[1].c", "a.b[1].c"),
+        ("(a, b)", "named_struct('a', a, 'b', b)"),
+        ("x -> x + 1", "x -> (x + 1)"),
+        ("FINAL last(a.b)", "FINAL last(a.b)"),
+        ("substring(a FROM 2 FOR 3)", "substring(a, 2, 3)"),
+        ("INTERVAL 1 day 2 hours", "INTERVAL 1 day 2 hours"),
+    ],
+)
+def test_precedence_and_forms(text: str, tree: str) -> None:
+    assert render_expression(parse_expression(text)) == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "underlined"),
+    [
+        ("a +", "SYNTAX_ERROR", ""),
+        ("a b", "SYNTAX_ERROR", "b"),
+        ("a IN ()", "SYNTAX_ERROR", ""),
+        ("()", "SYNTAX_ERROR", "("),
+        ("sum(a) OVER (PARTITION BY b)", "UNSUPPORTED_IN_CLAUSE", "OVER"),
+        ("a IN (SELECT 1)", "UNSUPPORTED_IN_CLAUSE", "SELECT"),
+    ],
+)
+def test_errors_have_a_caret(text: str, code: str, underlined: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        parse_expression(text)
+    assert caught.value.code == code
+    assert caught.value.span is not None
+    assert text[caught.value.span.start : caught.value.span.end] == underlined
+
+
+@pytest.mark.parametrize(
+    "text", ["(" * (MAX_DEPTH + 1) + "a", " + ".join("a" * (MAX_CHAIN + 2)), "a" + " IS NULL" * 200]
+)
+def test_text_that_would_overflow_the_stack_is_refused(text: str) -> None:
+    with pytest.raises(QueryError, match="TOO_DEEP"):
+        parse_expression(text)
