@@ -184,7 +184,7 @@ def engine(request: BoundRequest) -> Stored:
     state = stream.state
     header = stream.worker.gate.open_bucket(state, stream.worker.fingerprint, None, NO_TIME, finished=False).header
     assert header is not None
-    state = header.column("engine")[0].as_py()
+    engine_bytes = header.column("engine")[0].as_py()
 
     def go_on(data: Sequence[bytes]) -> Any:
         from ostinato.streams.bucket_state import stamped
@@ -197,7 +197,7 @@ def engine(request: BoundRequest) -> Stored:
         again.step(None, 40 * SECOND, finished=True)
         return again.given
 
-    return Stored((Blob(state, Section.WORKLOAD, stream.worker.engine._plan_sum),), go_on)
+    return Stored((Blob(engine_bytes, Section.WORKLOAD, stream.worker.engine._plan_sum),), go_on)
 
 
 def clauses() -> Stored:
