@@ -24,6 +24,7 @@ from ostinato.errors import EnvironmentFault, MatchError, OstinatoError, QueryEr
 if TYPE_CHECKING:
     from ostinato.api.correlations import CorrelationQuery, correlate
     from ostinato.api.events import EventsQuery, events
+    from ostinato.api.explain import Explanation, explain
     from ostinato.api.graph_questions import GraphQuestions, LearntProposer
     from ostinato.api.match import match
     from ostinato.api.paths import Graph, PathsResult, graph, paths
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from ostinato.api.workloads import Workload, WorkloadResult
     from ostinato.clause.language.clause_builder import PatternQuery, pattern
     from ostinato.event_queries.language.event_builder import absent, any_of, both, repeated, seq
-    from ostinato.explanation import Explanation, explain
     from ostinato.kernels.clock import VirtualClock
     from ostinato.local.correlation_runs import CorrelationResult
     from ostinato.path_queries.language.path_parser import path_query
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Explanation": "ostinato.explanation",
-    "explain": "ostinato.explanation",
+    "Explanation": "ostinato.api.explain",
+    "explain": "ostinato.api.explain",
     "PatternQuery": "ostinato.clause.language.clause_builder",
     "pattern": "ostinato.clause.language.clause_builder",
     "path_query": "ostinato.path_queries.language.path_parser",

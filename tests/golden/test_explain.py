@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from ostinato.api.explain import explain
 from ostinato.clause.language.clause_builder import pattern
-from ostinato.explanation import explain
 
 FOLDER = Path(__file__).parent
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def explain_query(options: argparse.Namespace) -> int:
     """Prints the explanation; with --svg, also draws the automaton."""
-    from ostinato.explanation import explain
+    from ostinato.api.explain import explain
 
     query = query_text(options)
     inputs = parse_inputs(options.input)

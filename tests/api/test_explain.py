@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from tests.cases import Case, load_cases
 
+from ostinato.api.explain import Explanation, explain
 from ostinato.clause.language.clause_builder import pattern
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.matching import match_engine as engine
@@ -17,7 +18,6 @@ from ostinato.clause.matching import search_arrays
 from ostinato.clause.matching.spans import whole_keys
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import QueryError
-from ostinato.explanation import Explanation, explain
 from ostinato.explanation.clause_text import query_text
 from ostinato.explanation.execution_text import memo_rule
 from ostinato.explanation.explained_clauses import mentioned_columns, read_clauses

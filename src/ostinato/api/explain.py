@@ -1,0 +1,130 @@
+"""`ost.explain`: how Ostinato reads and runs a query, as text and as a picture of the automaton. No row is read.
+
+>>> import ostinato as ost
+>>> print(ost.explain("ORDER BY ts MEASURES LAST(ts) AS t PATTERN (A B* C) DEFINE B AS price < PREV(price)").text)
+1. The query as understood
+   ORDER BY ts
+   ...
+3. The automaton: 3 states, choices in order of preference
+   start -> A
+   A     -> B, else C
+   B     -> B, else C
+   C     -> match
+...
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.explanation.clause_groups_text import clause_group_sections
+from ostinato.explanation.clause_text import clause_text
+from ostinato.explanation.correlation_text import correlations_text
+from ostinato.explanation.events_svg import event_picture
+from ostinato.explanation.events_text import explain_events
+from ostinato.explanation.explainable import (
+    ExplainableCorrelation,
+    ExplainableEvents,
+    ExplainableRun,
+    ExplainableSummary,
+    ExplainableWorkload,
+)
+from ostinato.explanation.explained_clauses import ExplainedClause, read_clauses
+from ostinato.explanation.losses_text import losses_section
+from ostinato.explanation.planned_clause import PlannedClause, plan_clause
+from ostinato.explanation.readable import readable
+from ostinato.explanation.summary_text import summary_automaton, summary_text
+from ostinato.explanation.text_sections import headed, underlined
+from ostinato.pictures.automaton_svg import Picture, draw_automata
+
+_PRE = "font-family:monospace;white-space:pre;line-height:1.35;overflow-x:auto"
+"""The text has columns. Some notebooks give <pre> a proportional font and wrap its lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """`text` for terminals, `svg` a self-contained picture; notebooks show both."""
+
+    text: str
+    svg: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f'<div style="overflow-x:auto">{self.svg}</div><pre style="{_PRE}">{escape(self.text)}</pre>'
+
+
+@only_our_errors()
+def explain(query: Any, table: Any = None) -> Explanation:
+    """Explains how Ostinato reads and runs a query: pattern, automaton, conditions, columns sent, engine, Spark plan.
+
+    `query` is one of:
+    - the text of a clause, a parsed clause or an `ost.pattern(...)`
+    - SQL text with MATCH_RECOGNIZE: one section for each clause, and one for each correlation of two clauses
+    - an `ost.events(...)`, an `ost.correlate(...)` or an `ost.summary(...)`
+    - an `ost.Workload(...)`, or the result of its `run`, which adds counters and losses
+
+    `table` gives the columns of the input: a pyarrow Table or Schema, a pandas or Spark DataFrame, or a dict of them by
+    table name. Without it, the columns are those that the query mentions, and their types are unknown.
+    """
+    if isinstance(query, ExplainableRun):
+        return _workload(query.workload, query.input if table is None else table, query)
+    if isinstance(query, ExplainableWorkload):
+        return _workload(query, table)
+    if isinstance(query, ExplainableEvents):
+        return Explanation(explain_events(query, table), event_picture(query, table))
+    if isinstance(query, ExplainableSummary):
+        return Explanation(summary_text(query), summary_automaton(query))
+    if isinstance(query, ExplainableCorrelation):
+        return _several(
+            {name: explain(text, query.live if table is None else table) for name, text in query.texts.items()}
+        )
+    clauses = read_clauses(query, table)
+    planned = [plan_clause(clause) for clause in clauses]
+    texts = [_titled(clause, clause_text(plan), len(clauses)) for clause, plan in zip(clauses, planned, strict=True)]
+    pictures = [_picture(clause, plan, len(clauses)) for clause, plan in zip(clauses, planned, strict=True)]
+    correlations = correlations_text(query) if isinstance(query, str) and len(clauses) > 1 else None
+    if correlations is not None:
+        texts.insert(0, correlations)
+    return Explanation("\n\n".join(texts), draw_automata(pictures))
+
+
+def _several(explanations: dict[str, Explanation]) -> Explanation:
+    """Explanations of several queries, each under its name; a single one without a name."""
+    if len(explanations) == 1:
+        return next(iter(explanations.values()))
+    texts = (headed(name, each.text) for name, each in explanations.items())
+    return Explanation("\n\n".join(texts), "\n".join(each.svg for each in explanations.values()))
+
+
+def _workload(workload: ExplainableWorkload, table: Any, run: ExplainableRun | None = None) -> Explanation:
+    """The event queries together, then the groups of clauses, then each clause."""
+    texts, pictures = [], []
+    losses = losses_section(run) if run else None
+    if workload.events:
+        texts.append(explain_events(workload, table, run.statistics if run else None, losses))
+        pictures.append(event_picture(workload, table))
+    planned = {name: plan_clause(read_clauses(query.clause, table)[0]) for name, query in workload.clauses.items()}
+    texts += clause_group_sections(workload, planned, table)
+    for name, query in workload.clauses.items():
+        explanation = explain(query.clause, table)
+        texts.append(headed(name, explanation.text))
+        pictures.append(explanation.svg)
+    if losses is not None and not workload.events:
+        texts.append(underlined(*losses))
+    return Explanation("\n\n".join(texts), "\n".join(pictures))
+
+
+def _titled(clause: ExplainedClause, text: str, count: int) -> str:
+    return text if count == 1 else headed(f"MATCH_RECOGNIZE {clause.number} of {count}, on {clause.input_text}", text)
+
+
+def _picture(clause: ExplainedClause, planned: PlannedClause, count: int) -> Picture:
+    bound = planned.plan.bound
+    conditions = {definition.variable: readable(definition.condition) for definition in bound.clause.definitions}
+    caption = f"{clause.number}. on {clause.input_text}" if count > 1 else ""
+    return Picture(planned.plan.nfa, conditions, caption)
