@@ -39,7 +39,7 @@ def kernel_matches(
         return as_vector(evaluate(expr, arrays.get, len(rows), SETTINGS), SETTINGS)
 
     conditions = lower_run_conditions(ready.plan.queries[0].run, ready.program.automaton, operand_type, SETTINGS)
-    return find_event_matches(ready.program, ready.whole(), limits, conditions, column)
+    return find_event_matches(ready.program, ready.all_events(), limits, conditions, column)
 
 
 def listed(ready: Prepared, matches: EventMatches) -> Listed:
