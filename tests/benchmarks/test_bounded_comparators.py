@@ -18,8 +18,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
 from tests.laws.test_bounded_clauses import CROWDED, crowd
-from tests.laws.test_shared_matcher import QUIET, SHARING, event_tables, random_orders, recount, related_queries, taken
-from tests.workloads.matcher.shared_matching import GiveMasks, Workload
+from tests.laws.test_shared_matcher import (
+    QUIET,
+    SHARING,
+    event_tables,
+    random_keep_masks,
+    recount,
+    related_queries,
+    shared_workloads,
+)
+from tests.workloads.matcher.shared_matching import MaskSource, Workload
 from tests.workloads.matcher.test_shared_matcher import workload
 from tests.workloads.shedding.bounded_runs import CLOCK, Ran, Stream, latency_bound, recall, run
 from tests.workloads.shedding.test_bounded_engine import LOW_FIRST, OTHER_END, table
@@ -134,7 +142,7 @@ def test_matches_of_events_that_were_left_out_are_not_claimed(stream: Stream) ->
 # --- partial matches that copy their rows -----------------------------------------------------------------------------
 
 
-def run_of_copies(work: Workload, keep_masks: GiveMasks = lambda run: None) -> tuple[list[Any], InstanceRun]:
+def run_of_copies(work: Workload, keep_masks: MaskSource = lambda run: None) -> tuple[list[Any], InstanceRun]:
     """All matches by query, with as many keep masks as there are rows."""
     matcher = InstanceMatcher(work.merged, work.conditions)
     ran = matcher.begin(work.events, None, one_class_per_node(work.merged, work.conditions))
@@ -163,17 +171,17 @@ def test_nothing_is_lost_when_room_is_made_for_copies(monkeypatch: pytest.Monkey
 @given(related_queries(), event_tables(10, kinds="AABBCCD"), SHARING)
 @settings(QUIET, max_examples=examples(100))
 def test_copies_give_the_matches_of_the_oracle(texts: list[str], table: Any, sharing: dict[str, bool]) -> None:
-    for work in taken(texts, table.to_pylist(), **sharing):
+    for work in shared_workloads(texts, table.to_pylist(), **sharing):
         assert run_of_copies(work)[0] == [work.expected(query) for query in range(len(work.texts))]
 
 
 @given(related_queries(), event_tables(10, kinds="AABBCCD"), st.integers(0, 99), SHARING)
 @settings(QUIET, max_examples=examples(100))
-def test_orders_only_take_matches_of_copies_away(
+def test_keep_masks_only_remove_matches_of_copies(
     texts: list[str], table: Any, seed: int, sharing: dict[str, bool]
 ) -> None:
-    for work in taken(texts, table.to_pylist(), **sharing):
-        for query, some in enumerate(run_of_copies(work, random_orders(seed))[0]):
+    for work in shared_workloads(texts, table.to_pylist(), **sharing):
+        for query, some in enumerate(run_of_copies(work, random_keep_masks(seed))[0]):
             left = work.expected(query)
             for match in some:
                 left.remove(match)

@@ -28,14 +28,14 @@ def names_of(texts: Sequence[str]) -> list[str]:
 
 
 def typed_for_stream(local: LocalClauses, names: Sequence[str], bounded: bool = False) -> TypedClauses:
-    """The clauses as a stream would have them, all that can be shared together."""
+    """Types the clauses as a stream does, with sharing wherever it is possible."""
     shared = share_inputs([plan.plan for plan in local.plans])
     plans = [plan.typed for plan in local.plans]
     return type_clauses(shared, plans, names, (bounded,) * len(plans), "always", on_stream=True)
 
 
 class ClauseStream:
-    """The state goes through bytes at every step: what isn't in them is lost."""
+    """Runs clauses over a stream step by step. Between steps it keeps only the serialised state."""
 
     def __init__(self, texts: Sequence[str], schema: pa.Schema, request: BoundRequest = UNBOUNDED) -> None:
         self.queries = [as_clause_query(text) for text in texts]
@@ -49,22 +49,23 @@ class ClauseStream:
         )
         self.state = EMPTY
         self.steps: list[Step[ClauseRows]] = []
-        self.given: list[list[pa.Table]] = [[] for _ in texts]
+        self.tables: list[list[pa.Table]] = [[] for _ in texts]
+        """By clause: one table of results for each step."""
 
     def step(self, table: pa.Table | None, watermark_us: int, *, finished: bool = False) -> None:
-        """`table` arrives, and the watermark comes to `watermark_us`."""
+        """Processes the rows of `table`, then moves the watermark to `watermark_us`."""
         state = BucketState(bytes(self.state.header), tuple(self.state.open_rows), tuple(self.state.waiting))
         arrived = None if table is None else self._shipped(table)
         step = self.worker.advance(state, arrived, watermark_us, finished=finished)
         self.state = step.state
         self.steps.append(step)
-        for query, plan, rows, given in zip(
-            self.queries, self.local.plans, step.results.rows, self.given, strict=False
+        for query, plan, rows, tables in zip(
+            self.queries, self.local.plans, step.results.rows, self.tables, strict=False
         ):
-            given.append(query.select(plan.measured(rows), Settings()))
+            tables.append(query.select(plan.measured(rows), Settings()))
 
     def feed(self, steps: Sequence[tuple[pa.Table, int]]) -> None:
-        """Each with its watermark, and then the end."""
+        """Processes tables with their watermarks, then the end of the stream."""
         for rows, watermark_us in steps:
             self.step(rows, watermark_us)
         self.step(None, NO_TIME, finished=True)

@@ -26,8 +26,18 @@ _GAPPED = (
     "^ A X* B",
     "A X* B $",
 )
-_OF_ONE_ROW = ("x > 0", "x <= 1", "s = 'a'", "s <> 'b'", "f", "y < 1.5D", "x IS NOT NULL", "PREV(x) < x", "NEXT(s) = s")
-_OVER_THE_RUN = {
+_ROW_CONDITIONS = (
+    "x > 0",
+    "x <= 1",
+    "s = 'a'",
+    "s <> 'b'",
+    "f",
+    "y < 1.5D",
+    "x IS NOT NULL",
+    "PREV(x) < x",
+    "NEXT(s) = s",
+)
+_RUN_CONDITIONS = {
     "B": ("B.x > A.x", "B.x + A.x < 4", "B.s = A.s", "B.x > LAST(B.x, 1) OR LAST(B.x, 1) IS NULL", "x > FIRST(x)"),
     "C": (
         "C.x > A.x",
@@ -51,7 +61,7 @@ _OUTPUTS = (
 
 @st.composite
 def gapped_clauses(draw: Draw) -> str:
-    """Clauses that skip rows, few enough that two of them have much in common."""
+    """Clauses that skip rows. They come from a small set, so that two of them often share states."""
     pattern = draw(st.sampled_from(_GAPPED))
     bound = draw(st.sampled_from(_BOUNDS))
     order = "t, id" if "WITHIN" in bound else draw(st.sampled_from(["id", "t, id", "x DESC, id"]))
@@ -59,24 +69,26 @@ def gapped_clauses(draw: Draw) -> str:
     conditions = []
     for name in "ABCXY":
         if name in pattern and draw(st.integers(0, 2)):
-            parts = draw(st.lists(st.sampled_from(_OF_ONE_ROW), min_size=1, max_size=1 + (name == "A"), unique=True))
-            if name in _OVER_THE_RUN and draw(st.booleans()):
-                over_run = draw(st.sampled_from(_OVER_THE_RUN[name]))
-                parts += [f"({over_run})"] if "B" in pattern or "B." not in over_run else []
-            conditions.append(f"{name} AS {' AND '.join(parts)}")
+            conjuncts = draw(
+                st.lists(st.sampled_from(_ROW_CONDITIONS), min_size=1, max_size=1 + (name == "A"), unique=True)
+            )
+            if name in _RUN_CONDITIONS and draw(st.booleans()):
+                run_condition = draw(st.sampled_from(_RUN_CONDITIONS[name]))
+                conjuncts += [f"({run_condition})"] if "B" in pattern or "B." not in run_condition else []
+            conditions.append(f"{name} AS {' AND '.join(conjuncts)}")
     key = draw(st.sampled_from(["", "PARTITION BY k", "PARTITION BY k"]))
     define = f"DEFINE {', '.join(conditions)}" if conditions else ""
     return f"{key} ORDER BY {order} {output} ALL MATCHES PATTERN ({pattern}) {bound} {define}"
 
 
 def any_clauses() -> st.SearchStrategy[str]:
-    """Clauses of all kinds, with every match asked for."""
+    """Clauses of all kinds with ALL MATCHES."""
     return clauses(modes=True).map(lambda text: re.sub("(INCREMENTAL|MAXIMAL) MATCHES", "ALL MATCHES", text))
 
 
 @st.composite
 def long_tables(draw: Draw) -> pa.Table:
-    """Rows enough to match something, with a few NULLs: drawn by a seed, since there is nothing to shrink in them."""
+    """Tables with enough rows for matches, and a few NULLs. Hypothesis draws only a seed: rows needn't shrink."""
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     count = draw(st.integers(6, 14))
     ids = rng.permutation(count)

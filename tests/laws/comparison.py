@@ -1,4 +1,4 @@
-"""One clause and one table through the engine and through the oracle, and what differs between the two."""
+"""Runs one clause over one table in the engine and in the oracle, and describes the difference."""
 
 from __future__ import annotations
 
@@ -15,27 +15,30 @@ from ostinato.reference.clause_oracle import match_rows
 
 
 def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
-    """The rows of a table; no column is still a row."""
+    """The rows of a table. Without columns, each row is an empty tuple."""
     return [tuple(row.values()) for row in table.to_pylist()]
 
 
 def difference(text: str, table: pa.Table) -> str | None:
-    """What the engine gives otherwise than the oracle; None when nothing. NotImplementedError: the oracle declines."""
+    """Describes how the engine's rows differ from the oracle's; None if they are equal.
+
+    Raises NotImplementedError if the oracle declines.
+    """
     query = parse_clause(text)
     try:
-        found = match_table(query, table)
+        result = match_table(query, table)
     except MatchError as error:
         codes = oracle_codes(query, table)
         return None if error.code in codes else f"engine fails with {error}; the oracle's errors: {sorted(codes)}"
     try:
         expected = match_rows(query, table.column_names, table.to_pylist())
     except MatchError as error:
-        return f"the oracle fails with {error}, the engine gives {found.to_pylist()}"
-    return differing(found.column_names, rows_of(found), expected)
+        return f"the oracle fails with {error}, the engine gives {result.to_pylist()}"
+    return differing(result.column_names, rows_of(result), expected)
 
 
 def oracle_codes(query: MatchRecognize, table: pa.Table) -> set[str]:
-    """The errors of all keys: which of them comes first is not told by the query."""
+    """The error codes of all keys. The query doesn't define which error comes first."""
     keys = [key.column.text for key in query.partition_by]
     groups: dict[str, list[dict[str, Any]]] = {}
     for row in table.to_pylist():
@@ -50,22 +53,22 @@ def oracle_codes(query: MatchRecognize, table: pa.Table) -> set[str]:
 
 
 def differing(names: list[str], rows: list[tuple[Any, ...]], expected: list[dict[str, object]]) -> str | None:
-    """Rows as a multiset, columns in their order; names can't be compared where there is no row."""
-    wanted = tuple(expected[0]) if expected else tuple(names)
-    case = Case(
+    """Compares rows as a multiset, and columns in their order. Compares names only if a row is expected."""
+    expected_names = tuple(expected[0]) if expected else tuple(names)
+    expected_case = Case(
         name="law",
         file="law",
         columns=(),
         rows=(),
         clause="",
-        expect_columns=wanted,
+        expect_columns=expected_names,
         expect=tuple(_plain(tuple(row.values())) for row in expected),
     )
-    return case.difference(names, [_plain(row) for row in rows])
+    return expected_case.difference(names, [_plain(row) for row in rows])
 
 
 def _plain(value: Any) -> Any:
-    """-0.0 equals 0.0."""
+    """The value with -0.0 replaced by 0.0."""
     if isinstance(value, tuple | list):
-        return tuple(_plain(part) for part in value)
+        return tuple(_plain(item) for item in value)
     return value + 0.0 if isinstance(value, float) else value

@@ -1,7 +1,7 @@
 """Random correlations, as text, and random small tables for them. No engine here.
 
-Half of the clauses are simple, so that both sides match often enough to meet; the others are as random as those of
-`strategies`, without what a side of a correlation can't have.
+Half of the clauses are simple, so that both sides often match and join. The others are as random as those of
+`strategies`, but without the features that a side of a correlation doesn't support.
 """
 
 from __future__ import annotations
@@ -21,8 +21,16 @@ TABLE = {**COLUMNS, "n": pa.int64(), "u": COLUMNS["t"]}
 LIVE_MODES = ("INCREMENTAL MATCHES", "INCREMENTAL MATCHES", "", "AFTER MATCH SKIP PAST LAST ROW")
 ARCHIVE_MODES = ("MAXIMAL MATCHES", "MAXIMAL MATCHES", "AFTER MATCH SKIP TO NEXT ROW")
 _SIMPLE = ("A B", "A B", "A B C", "A", "A B+", "A B+", "A+", "A B+?", "A B+ C* D", "A B? C", "A (B C)*", "A* B", "B*?")
-_OF_ROWS = ("x > PREV(x)", "x < PREV(x)", "x >= 1", "s = 'a'", "x IS NOT NULL", "s <> PREV(s)", "PREV(x, 2) <= x")
-_OF_RUNS = ("x > FIRST(x)", "count(*) < 4", "sum(x) < 5", "x >= A.x", "LAST(x, 1) <> x", "max(x) > 2")
+_ROW_CONDITIONS = (
+    "x > PREV(x)",
+    "x < PREV(x)",
+    "x >= 1",
+    "s = 'a'",
+    "x IS NOT NULL",
+    "s <> PREV(s)",
+    "PREV(x, 2) <= x",
+)
+_RUN_CONDITIONS = ("x > FIRST(x)", "count(*) < 4", "sum(x) < 5", "x >= A.x", "LAST(x, 1) <> x", "max(x) > 2")
 _PREDICATES = (
     "l.mx = a.mx",
     "l.ms = a.ms AND l.mx = a.mx",
@@ -36,8 +44,8 @@ _START = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A correlation of `live` with `archive`; the same table when there is no other."""
+class CorrelationExample:
+    """A correlation of `live` with `archive`. If `archive` is None, `live` is also the archive."""
 
     text: str
     live: pa.Table
@@ -49,30 +57,32 @@ class Asked:
 
 
 @st.composite
-def correlations(draw: Draw, *, most_rows: int = 16) -> Asked:
-    """A correlation, and tables for it."""
+def correlations(draw: Draw, *, most_rows: int = 16) -> CorrelationExample:
+    """A correlation and its tables."""
     order = draw(st.sampled_from(["n, id", "n, id", "t, id", "t, u, id"]))
     keys = draw(st.sampled_from([(), (), ("k",), ("k",), ("g", "k")]))
     simple = draw(st.booleans())
     live, archive = (draw(_clauses(keys, order, of_live=of_live, simple=simple)) for of_live in (True, False))
-    parts = [f"l.{key} = a.{key}" for key in keys] + [f"RECENT(a, l, {draw(_distances(order))})"]
+    conjuncts = [f"l.{key} = a.{key}" for key in keys] + [f"RECENT(a, l, {draw(_distances(order))})"]
     if draw(st.integers(0, 2)) == 0:
-        parts.append(f"({draw(st.sampled_from(_PREDICATES))})")
-    parts = draw(st.permutations(parts))
+        conjuncts.append(f"({draw(st.sampled_from(_PREDICATES))})")
+    conjuncts = draw(st.permutations(conjuncts))
     sides = [f"stock MATCH_RECOGNIZE ({live}) AS l", f"{{}} MATCH_RECOGNIZE ({archive}) AS a"]
     if draw(st.booleans()):
         sides.reverse()
     joined = " JOIN ".join(sides) + " ON " if draw(st.booleans()) else ", ".join(sides) + " WHERE "
-    own = draw(st.booleans())
-    text = f"SELECT * FROM {joined}{' AND '.join(parts)}".replace("{}", "stock" if own else "history")
+    is_own_archive = draw(st.booleans())
+    text = f"SELECT * FROM {joined}{' AND '.join(conjuncts)}".replace("{}", "stock" if is_own_archive else "history")
     rows = most_rows if simple else most_rows // 2
     nested = draw(st.booleans())
-    return Asked(text, draw(_tables(rows, nested)), None if own else draw(_tables(rows, nested)))
+    return CorrelationExample(
+        text, draw(_tables(rows, nested)), None if is_own_archive else draw(_tables(rows, nested))
+    )
 
 
 @st.composite
-def with_another_archive(draw: Draw) -> Asked:
-    """One of a few correlations that match almost everywhere, so that every row of the archive shows in the results."""
+def with_another_archive(draw: Draw) -> CorrelationExample:
+    """One of a few correlations that match almost everywhere. So every row of the archive affects the results."""
     key, recency = draw(st.sampled_from([("", "9"), ("", "7 ROWS"), ("k", "9"), ("k", "7 ROWS")]))
     head = f"{'PARTITION BY k ' if key else ''}ORDER BY n, id MEASURES LAST(x) AS mx, LAST(id) AS z"
     live = f"{head} INCREMENTAL MATCHES PATTERN (A B) DEFINE B AS id >= 0"
@@ -80,7 +90,7 @@ def with_another_archive(draw: Draw) -> Asked:
     same_key = "l.k = a.k AND " if key else ""
     text = f"""SELECT * FROM stock MATCH_RECOGNIZE ({live}) AS l JOIN history MATCH_RECOGNIZE ({archive}) AS a
         ON {same_key}RECENT(a, l, {recency})"""
-    return Asked(text, draw(_tables(10, False)), draw(_tables(10, False)))
+    return CorrelationExample(text, draw(_tables(10, False)), draw(_tables(10, False)))
 
 
 def _distances(order: str) -> st.SearchStrategy[str]:
@@ -121,13 +131,13 @@ def _definition(draw: Draw, name: str, names: Names, simple: bool) -> str | None
     if choice < (7 if simple and name == "A" else 3):
         return None
     if simple or choice < 6:
-        runs = _OF_RUNS if "A" in names.primary else [text for text in _OF_RUNS if "A." not in text]
-        return draw(st.sampled_from(_OF_ROWS if choice < 8 else runs))
+        runs = _RUN_CONDITIONS if "A" in names.primary else [text for text in _RUN_CONDITIONS if "A." not in text]
+        return draw(st.sampled_from(_ROW_CONDITIONS if choice < 8 else runs))
     return draw(conditions(names))
 
 
 def _for_archive(text: str) -> str:
-    """The same without what the archive's side can't say."""
+    """Replaces the syntax that the archive side doesn't support."""
     return text.replace("NEXT(", "PREV(").replace("^", "()").replace("$", "()")
 
 
@@ -136,7 +146,7 @@ def _for_archive(text: str) -> str:
 
 @st.composite
 def _tables(draw: Draw, most_rows: int, nested: bool) -> pa.Table:
-    """The first few of many rows from a seed, in a random order of arrival. `nested`: some lie inside others."""
+    """The first few of many rows from a seed, in random arrival order. `nested`: some intervals contain others."""
     chance = random.Random(draw(st.integers(0, 2**20)))
     rows, time = [], 0
     for number in range(most_rows):

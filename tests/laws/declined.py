@@ -15,22 +15,22 @@ from hypothesis import event, reject
 from ostinato.errors import QueryError
 
 CLAUSES = {"UNSUPPORTED_ACROSS_ROWS": "an expression over several rows of a match that no engine evaluates"}
-"""Of the clauses that `strategies.py` draws."""
+"""For the clauses that `strategies.py` draws."""
 EVENT_QUERIES = {
     "AMBIGUOUS_NEGATION": "NOT beside something optional has no single meaning",
     "PATTERN_TOO_LARGE": "the automaton would have too many states",
     "SEVERAL_KLEENE_VARIABLES": "a condition over two repeated variables has no single meaning",
 }
-"""Of the RETURN MATCHES queries that `event_strategies.py` draws, and of related ones."""
+"""For the RETURN MATCHES queries that `event_strategies.py` draws, and for similar ones."""
 
 
 class Declined:
-    """The examples of the test that runs now: how many were drawn, declined, answered with rows."""
+    """Counts the examples of the current test: drawn, declined, and answered with rows."""
 
     def __init__(
         self, may_decline: Mapping[str, str], *, most_declined: float = 0.25, fewest_with_rows: float = 0.15
     ) -> None:
-        """`may_decline`: reasons by error code. The two fractions are of all examples that were drawn."""
+        """`may_decline`: reasons by error code. The two limits are fractions of all drawn examples."""
         self.may_decline = may_decline
         self.most_declined = most_declined
         self.fewest_with_rows = fewest_with_rows
@@ -39,17 +39,17 @@ class Declined:
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Around one test: fails it when too many examples were declined, or too few gave rows."""
+        """Wraps one test. Fails it if too many examples were declined, or too few gave rows."""
         self.drawn = self.with_rows = 0
         self.declined.clear()
         yield
-        told = f"{self.drawn} examples, {self.with_rows} with rows, declined: {dict(self.declined)}"
-        assert self.declined.total() <= self.most_declined * self.drawn, told
-        assert self.with_rows >= self.fewest_with_rows * self.drawn, told
+        summary = f"{self.drawn} examples, {self.with_rows} with rows, declined: {dict(self.declined)}"
+        assert self.declined.total() <= self.most_declined * self.drawn, summary
+        assert self.with_rows >= self.fewest_with_rows * self.drawn, summary
 
     @contextmanager
     def example(self) -> Iterator[None]:
-        """Around the part of an example that an engine may decline."""
+        """Wraps the code of an example that an engine may decline."""
         self.drawn += 1
         try:
             yield
@@ -58,13 +58,13 @@ class Declined:
                 raise
             self.leave_out(error.code)
 
-    def leave_out(self, why: str) -> None:
-        """The example ends here: an engine declined it for this reason."""
-        self.declined[why] += 1
-        event(f"declined: {why}")
+    def leave_out(self, reason: str) -> None:
+        """Ends the example, because an engine declined it for this reason."""
+        self.declined[reason] += 1
+        event(f"declined: {reason}")
         reject()
 
     def answered(self, *, rows: bool) -> None:
-        """The example was compared; `rows`: the answer wasn't empty."""
+        """Counts an example that was compared. `rows`: the answer wasn't empty."""
         self.with_rows += rows
         event("rows" if rows else "no rows")

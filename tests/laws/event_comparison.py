@@ -1,4 +1,4 @@
-"""What an engine gives for an event query beside what the oracle gives, and what differs between the two."""
+"""Compares an engine's rows for an event query with the oracle's."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from ostinato.reference.trend_oracle import trend_rows
 Rows = Sequence[Mapping[str, Any]]
 
 
-def differing(bound: BoundEventQuery, rows: Rows, found: Rows) -> str | None:
-    """None when the output rows `found` are those of the oracle over the input `rows`, in any order.
+def differing(bound: BoundEventQuery, rows: Rows, output: Rows) -> str | None:
+    """Describes how `output` differs from the oracle's rows over the input `rows`, in any order; None if equal.
 
-    `found` holds plain Python values, as `pa.Table.to_pylist` gives them; numbers are compared by value. `id` tells
-    input rows apart.
+    `output` holds plain Python values, as `pa.Table.to_pylist` returns them. Numbers are compared by value. Input rows
+    have distinct `id`s.
     """
     expected = trend_rows(bound, rows)
     if isinstance(bound.query.returns, ReturnMatches):
         expected = [
             {**row, "events": [(rows[at]["id"], variable) for at, variable in row["events"]]} for row in expected
         ]
-        found = [{**row, "events": [(each["id"], each["variable"]) for each in row["events"]]} for row in found]
-    wanted, given = (Counter(_plain(row) for row in each) for each in (expected, found))
-    missing, beyond = list((wanted - given).elements()), list((given - wanted).elements())
-    return f"missing: {missing}\nbeyond: {beyond}" if missing or beyond else None
+        output = [{**row, "events": [(each["id"], each["variable"]) for each in row["events"]]} for row in output]
+    expected_rows, output_rows = (Counter(_plain(row) for row in each) for each in (expected, output))
+    missing = list((expected_rows - output_rows).elements())
+    extra = list((output_rows - expected_rows).elements())
+    return f"missing: {missing}\nextra: {extra}" if missing or extra else None
 
 
 def _plain(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The row with values that equal one another when they mean the same."""
+    """The row with comparable values, see `plain_value`."""
     return tuple((name, plain_value(value)) for name, value in row.items())
 
 

@@ -1,8 +1,8 @@
 """Random event queries, as text, and random small tables for them. No engine here.
 
-A query is drawn in the order in which one would think of it: a pattern first, then conditions on its variables, then
-groups and windows, then what is returned. `Knobs` say what may occur; what is drawn parses and binds, though the
-product may still decline it (two variables that aren't adjacent, an ambiguous NOT).
+A query is drawn in this order: the pattern, conditions on its variables, groups and windows, and the RETURN clause.
+`Knobs` switch features on and off. All queries parse and bind. The product may still decline them, for example for two
+variables that aren't adjacent, or for an ambiguous NOT.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ COLUMNS: dict[str, pa.DataType] = {
 DECLINED = frozenset(
     {"AGGREGATE_NEEDS_ADJACENT", "AMBIGUOUS_NEGATION", "CONJUNCTION_NOT_SUPPORTED", "PATTERN_TOO_LARGE"}
 )
-"""Codes by which the product may decline a query drawn here."""
+"""Error codes with which the product may decline a query drawn here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Knobs:
-    """What may occur in a query."""
+    """The features that a query may use."""
 
     aggregates: bool = True
     matches: bool = True
@@ -52,9 +52,9 @@ class Knobs:
     conjunction: bool = True
     adjacent: bool = True
     arbitrary_adjacent: bool = True
-    """Conditions between neighbours that are no single comparison."""
+    """Conditions between neighbours that aren't a single comparison."""
     several_variables: bool = True
-    """Conditions over several variables: rare ones, between neighbours, in aggregate queries; any with matches."""
+    """Conditions over several variables. Aggregate queries get them rarely."""
     same: bool = True
     groups: bool = True
     windows: bool = True
@@ -84,12 +84,12 @@ class Example:
 
 
 def bind(text: str) -> BoundEventQuery:
-    """A query drawn here, tied to COLUMNS."""
+    """Binds a query drawn here to COLUMNS."""
     return bind_event_query(parse_event_query(text), tuple(COLUMNS))
 
 
 def _one_in(times: int, draw: Draw) -> bool:
-    """True about once in so many times; what hypothesis shrinks goes without it."""
+    """True with probability 1/`times`. Hypothesis shrinks it to False."""
     return bool(draw(st.integers(0, times - 1)) == 1)
 
 
@@ -110,10 +110,11 @@ _BEGINS = (datetime(2024, 1, 1, tzinfo=UTC), datetime(1969, 12, 31, 23, 59, 57, 
 def event_tables(
     draw: Draw, most_rows: int = 9, *, ties: bool = True, special: bool = True, kinds: str = "AABBCCD"
 ) -> pa.Table:
-    """Rows in a random order of arrival, a second or less apart; `id` tells them apart.
+    """Rows with distinct `id`s in random arrival order. Their times are multiples of half a second.
 
-    With `ties` several may have one time, or none. Numbers are such that doubles add up exactly in any order; with
-    `special` there are NaN, infinity and -0.0 among them. `kinds` are the types of the events, each as often as given.
+    With `ties`, several rows may have the same time, and some have no time. Sums of the doubles are exact in any order.
+    With `special`, some values are NaN, infinity or -0.0. Types are drawn from `kinds`; a type may occur there
+    several times.
     """
     many = st.integers(most_rows * 2 // 3, most_rows)
     count = draw(st.one_of(st.integers(0, most_rows), many, many))
@@ -130,7 +131,7 @@ def event_tables(
 
 @st.composite
 def seeded_event_tables(draw: Draw, most_rows: int = 12, *, kinds: str = "AABBCCD") -> pa.Table:
-    """As `event_tables`, but denser and from a seeded generator: hypothesis repeats values, so few queries match."""
+    """Like `event_tables`, but denser and from a seed. Hypothesis repeats values, so few queries match its tables."""
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     rows = [
         {
@@ -149,7 +150,7 @@ def seeded_event_tables(draw: Draw, most_rows: int = 12, *, kinds: str = "AABBCC
 
 
 def event_table(rows: list[dict[str, Any]]) -> pa.Table:
-    """Rows as a table; what a row doesn't name is NULL."""
+    """Rows as a table. Columns that a row lacks are NULL."""
     return pa.table({name: pa.array([row.get(name) for row in rows], kind) for name, kind in COLUMNS.items()})
 
 
@@ -157,8 +158,8 @@ def event_table(rows: list[dict[str, Any]]) -> pa.Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A piece of a pattern; `empty`: it may take no event."""
+class PatternElement:
+    """Text of a pattern or sub-pattern. `empty`: it also matches no events at all."""
 
     text: str
     empty: bool
@@ -167,23 +168,23 @@ class Part:
 
 
 class PatternDrawer:
-    """Draws a pattern over the types A, B, C, and D under NOT. Fresh variables have numbers that go up."""
+    """Draws patterns over the types A, B and C, with D only under NOT. New variables get increasing numbers."""
 
     def __init__(self, draw: Draw, *, negation: bool, repeats: str = "") -> None:
-        """`repeats`: a type that the outermost SEQ repeats at one of its places."""
+        """`repeats`: a type that one element of the outermost SEQ repeats."""
         self.draw = draw
         self.negation = negation
         self.repeats = repeats
-        self.named = 0
-        # Where every place has a variable of its own no two ways spell one word: few ambiguous NOTs.
+        self.variable_count = 0
+        # If every position has its own variable, no word matches in two ways, so few NOTs are ambiguous.
         self.distinct = negation or _one_in(5, draw) or (repeats != "" and _one_in(2, draw))
 
-    def pattern(self, depth: int, *, whole: bool = False) -> Part:
-        """Mostly a SEQ as the whole pattern, mostly events inside: long words are rare in small tables."""
+    def pattern(self, depth: int, *, outermost: bool = False) -> PatternElement:
+        """Draws mostly a SEQ if `outermost`, else mostly one event. Small tables rarely match long patterns."""
         choice = self.draw(st.integers(0, 9)) if depth else 0
-        if whole and self.repeats:
+        if outermost and self.repeats:
             return self._sequence(depth, self.repeats)
-        if choice < (1 if whole else 5):
+        if choice < (1 if outermost else 5):
             return self._event()
         if choice < 7:
             return self._sequence(depth)
@@ -191,51 +192,57 @@ class PatternDrawer:
             return self._one_of(depth)
         body = self.pattern(depth - 1)
         quantifier = self.draw(st.sampled_from(["+", "+", "*", "?"]))
-        return Part(
+        return PatternElement(
             f"({body.text}){quantifier}", body.empty or quantifier != "+", body.starts_with_not, body.ends_with_not
         )
 
-    def _event(self, quantifiers: tuple[str, ...] = ("", "", "", "+", "+", "*", "?"), kinds: str = "ABC") -> Part:
+    def _event(
+        self, quantifiers: tuple[str, ...] = ("", "", "", "+", "+", "*", "?"), kinds: str = "ABC"
+    ) -> PatternElement:
         quantifier = self.draw(st.sampled_from(quantifiers))
         kind = self.draw(st.sampled_from(kinds))
-        variable = self._fresh(kind) if self.distinct or _one_in(4, self.draw) else ""
-        return Part(f"{kind}{quantifier}{variable}", quantifier in ("*", "?"))
+        variable = self._new_variable(kind) if self.distinct or _one_in(4, self.draw) else ""
+        return PatternElement(f"{kind}{quantifier}{variable}", quantifier in ("*", "?"))
 
-    def _fresh(self, kind: str) -> str:
-        self.named += 1
-        return f" {kind.lower()}{self.named}"
+    def _new_variable(self, kind: str) -> str:
+        self.variable_count += 1
+        return f" {kind.lower()}{self.variable_count}"
 
-    def _one_of(self, depth: int) -> Part:
-        parts = [self.pattern(depth - 1) for _ in range(self.draw(st.integers(2, 3)))]
-        return Part(
-            f"({' OR '.join(part.text for part in parts)})",
-            empty=any(part.empty for part in parts),
-            starts_with_not=any(part.starts_with_not for part in parts),
-            ends_with_not=any(part.ends_with_not for part in parts),
+    def _one_of(self, depth: int) -> PatternElement:
+        elements = [self.pattern(depth - 1) for _ in range(self.draw(st.integers(2, 3)))]
+        return PatternElement(
+            f"({' OR '.join(element.text for element in elements)})",
+            empty=any(element.empty for element in elements),
+            starts_with_not=any(element.starts_with_not for element in elements),
+            ends_with_not=any(element.ends_with_not for element in elements),
         )
 
-    def _sequence(self, depth: int, repeats: str = "") -> Part:
-        """SEQ. Next to a NOT, also to one at the edge of a part, stands what takes an event for sure."""
-        parts: list[Part] = []
+    def _sequence(self, depth: int, repeats: str = "") -> PatternElement:
+        """Draws a SEQ. Neighbours of a NOT take at least one event, also if the NOT is at the edge of an element."""
+        elements: list[PatternElement] = []
         length = self.draw(st.integers(2, 3))
         repeated = self.draw(st.integers(0, length - 1)) if repeats else None
-        for place in range(length):
-            if place == repeated:
-                part = self._event(("+",), repeats)
+        for index in range(length):
+            if index == repeated:
+                element = self._event(("+",), repeats)
             else:
-                part = self._event(("",)) if repeats and self.draw(st.booleans()) else self.pattern(depth - 1)
-            before = parts[-1] if parts else Part("", empty=False)
-            if (before.ends_with_not and part.empty) or (part.starts_with_not and before.empty):
-                part = self._event(("", "+"))
-            parts.append(part)
-        texts = [part.text for part in parts]
-        starts, ends = parts[0].starts_with_not, parts[-1].ends_with_not
-        places = [at for at in range(len(parts) + 1) if not any(part.empty for part in parts[max(at - 1, 0) : at + 1])]
-        if self.negation and places and self.draw(st.booleans()):
-            at = self.draw(st.sampled_from(places))
-            texts.insert(at, f"NOT {self._absent()}")
-            starts, ends = starts or at == 0, ends or at == len(parts)
-        return Part(f"SEQ({', '.join(texts)})", all(part.empty for part in parts), starts, ends)
+                element = self._event(("",)) if repeats and self.draw(st.booleans()) else self.pattern(depth - 1)
+            before = elements[-1] if elements else PatternElement("", empty=False)
+            if (before.ends_with_not and element.empty) or (element.starts_with_not and before.empty):
+                element = self._event(("", "+"))
+            elements.append(element)
+        texts = [element.text for element in elements]
+        starts, ends = elements[0].starts_with_not, elements[-1].ends_with_not
+        gaps = [
+            gap
+            for gap in range(len(elements) + 1)
+            if not any(element.empty for element in elements[max(gap - 1, 0) : gap + 1])
+        ]
+        if self.negation and gaps and self.draw(st.booleans()):
+            gap = self.draw(st.sampled_from(gaps))
+            texts.insert(gap, f"NOT {self._absent()}")
+            starts, ends = starts or gap == 0, ends or gap == len(elements)
+        return PatternElement(f"SEQ({', '.join(texts)})", all(element.empty for element in elements), starts, ends)
 
     def _absent(self) -> str:
         forms = [
@@ -251,7 +258,7 @@ class PatternDrawer:
         ]
         form: str = self.draw(st.sampled_from(forms))
         kinds = [before[-1].rstrip("+*") or before[-2] for before in form.split("{}")[:-1]]
-        return form.format(*(self._fresh(kind) for kind in kinds))
+        return form.format(*(self._new_variable(kind) for kind in kinds))
 
 
 # --- conditions -------------------------------------------------------------------------------------------------------
@@ -261,7 +268,7 @@ COMPARISONS = ("<", "<=", ">", ">=", "=", "<>")
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What may qualify a column: variables, those under NOT, and types all of whose variables are outside NOT."""
+    """Qualifiers of columns: variables, variables under NOT, and types that don't occur under NOT."""
 
     present: tuple[str, ...]
     absent: tuple[str, ...]
@@ -304,7 +311,7 @@ def _local(draw: Draw, names: Names) -> str:
 
 
 def _adjacent(draw: Draw, names: Names, knobs: Knobs) -> str:
-    """Between neighbours of one variable; mostly of one that can have neighbours."""
+    """A condition between neighbours of one variable, of a repeating one if there is one."""
     name = draw(st.sampled_from(sorted(names.repeating) or [*names.present, *names.absent]))
     step = draw(st.sampled_from(["NEXT", "PREV"]))
     column, op = draw(st.sampled_from(_numbers(knobs))), draw(st.sampled_from(COMPARISONS))
@@ -318,7 +325,7 @@ def _adjacent(draw: Draw, names: Names, knobs: Knobs) -> str:
 
 
 def _several(draw: Draw, names: Names) -> str:
-    """Over two variables or with an aggregate of one; at most one repeating variable is named plainly."""
+    """A condition over two variables, or with an aggregate of one. At most one repeating variable isn't aggregated."""
     single = [name for name in names.present if name not in names.repeating]
     one = f"{draw(st.sampled_from(single))}.x" if single else f"FIRST({names.present[0]}.x)"
     others = [name for name in names.present if f"{name}.x" != one]
@@ -339,18 +346,18 @@ def _several(draw: Draw, names: Names) -> str:
 
 
 def _conditions(draw: Draw, names: Names, knobs: Knobs, *, several: bool) -> list[str]:
-    parts = []
+    conditions = []
     if knobs.same and _one_in(5, draw):
-        parts.append(
+        conditions.append(
             draw(st.sampled_from(["SAME[k]", "SAME[k]", "[k]", "SAME[k, g]", "SAME[y]" if knobs.reals else "[k]"]))
         )
     if _one_in(4, draw):
-        parts.append(_local(draw, names))
+        conditions.append(_local(draw, names))
     if knobs.adjacent and _one_in(3, draw):
-        parts.extend(_adjacent(draw, names, knobs) for _ in range(draw(st.sampled_from([1, 1, 2]))))
+        conditions.extend(_adjacent(draw, names, knobs) for _ in range(draw(st.sampled_from([1, 1, 2]))))
     if several and _one_in(3, draw):
-        parts.append(_several(draw, names))
-    return parts
+        conditions.append(_several(draw, names))
+    return conditions
 
 
 # --- queries ----------------------------------------------------------------------------------------------------------
@@ -375,12 +382,12 @@ _TYPES = (
 
 @st.composite
 def event_queries(draw: Draw, knobs: Knobs = EVERYTHING) -> str:
-    """The text of a query over COLUMNS, whole: TYPE and TIME included."""
+    """The text of a query over COLUMNS, with TYPE and TIME."""
     returns_matches = knobs.matches and (not knobs.aggregates or draw(st.booleans()))
     both = knobs.conjunction and not returns_matches and _one_in(10, draw)
     drawer = PatternDrawer(draw, negation=knobs.negation and not both and _one_in(3, draw))
-    parts = [drawer.pattern(knobs.depth if not both else 2, whole=True) for _ in range(2 if both else 1)]
-    pattern = " AND ".join(part.text for part in parts)
+    conjuncts = [drawer.pattern(knobs.depth if not both else 2, outermost=True) for _ in range(2 if both else 1)]
+    pattern = " AND ".join(conjunct.text for conjunct in conjuncts)
     names = names_of(pattern)
     types = _TYPES if knobs.defined_types and _one_in(8, draw) else ("TYPE kind",)
     lines = [f"{draw(st.sampled_from(types))} TIME ts", f"PATTERN {pattern}", draw(st.sampled_from(knobs.selections))]
@@ -391,7 +398,7 @@ def event_queries(draw: Draw, knobs: Knobs = EVERYTHING) -> str:
     group = draw(st.sampled_from(["", "", "", "g", "g", "g, k"])) if knobs.groups else ""
     if group:
         lines.append(f"GROUP BY {group}")
-    within = _within(draw, knobs, needed=parts[-1].ends_with_not)
+    within = _within(draw, knobs, needed=conjuncts[-1].ends_with_not)
     lines.append(within)
     if returns_matches:
         lines.append("RETURN MATCHES")
@@ -453,7 +460,7 @@ def sharing_workloads(draw: Draw) -> list[str]:
 @st.composite
 def _sharing_query(draw: Draw, kind: str, group: str, windows: tuple[str, ...]) -> str:
     drawer = PatternDrawer(draw, negation=_one_in(4, draw), repeats=kind)
-    pattern = drawer.pattern(draw(st.sampled_from([1, 1, 2])), whole=True)
+    pattern = drawer.pattern(draw(st.sampled_from([1, 1, 2])), outermost=True)
     names = names_of(pattern.text)
     lines = ["TYPE kind TIME ts", f"PATTERN {pattern.text}"]
     if _one_in(5, draw):
@@ -462,14 +469,16 @@ def _sharing_query(draw: Draw, kind: str, group: str, windows: tuple[str, ...]) 
     if group:
         lines.append(f"GROUP BY {group}")
     within = draw(st.sampled_from(_WINDOWS[:4] if pattern.ends_with_not and not any(windows) else windows))
-    asked = [draw(st.sampled_from(some)).format(name) for name in names.present for some in (_SUMS, _OTHERS)]
-    items = [f"{aggregate} AS m{i}" for i, aggregate in enumerate(asked)]
+    aggregates = [
+        draw(st.sampled_from(templates)).format(name) for name in names.present for templates in (_SUMS, _OTHERS)
+    ]
+    items = [f"{aggregate} AS m{i}" for i, aggregate in enumerate(aggregates)]
     return "\n".join([*lines, *([within] if within else []), f"RETURN {', '.join([*items, 'COUNT(*) AS n'])}"])
 
 
 @st.composite
 def event_examples(draw: Draw, knobs: Knobs = EVERYTHING, most_rows: int = 9, *, ties: bool = True) -> Example:
-    """A query and a table in which the types of its pattern are frequent: most such queries find something."""
+    """A query, and a table in which the types of its pattern are frequent, so that most examples have matches."""
     text = draw(event_queries(knobs))
     [pattern] = re.findall("PATTERN (.*)", text)
     kinds = "".join(re.findall(r"\b[A-D]\b", pattern)) + ("E" if _one_in(3, draw) else "")

@@ -12,7 +12,7 @@ from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate
 
 LETTERS = "ABCD"
 PROBABILITIES = (("A", 0.5), ("B", 0.25), ("C", 0.125), ("D", 0.125))
-"""Powers of two: doubles hold all that a few steps make of them, so engines and oracle see the same ties."""
+"""Powers of two: doubles compute with them exactly for a few steps, so engines and oracle see the same ties."""
 
 _letters = st.sampled_from("ABC")
 
@@ -22,7 +22,7 @@ def _larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.one_of(
         st.tuples(inner, inner).map("".join),
         st.tuples(group, st.sampled_from("*+?")).map("".join),
-        st.tuples(inner, inner).map(lambda parts: f"({parts[0]}|{parts[1]})"),
+        st.tuples(inner, inner).map(lambda pair: f"({pair[0]}|{pair[1]})"),
     )
 
 
@@ -33,7 +33,7 @@ selections = st.sampled_from([Selection.ANY, Selection.ANY, Selection.NEXT])
 
 @st.composite
 def streams(draw: st.DrawFn, max_size: int = 7) -> list[SummaryEvent]:
-    """Times never fall, and often stand still."""
+    """Events in order of time, often with the same time."""
     time = draw(st.integers(-9, 9))
     events = []
     for letter in draw(st.lists(st.sampled_from(LETTERS), max_size=max_size)):

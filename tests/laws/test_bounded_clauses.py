@@ -1,6 +1,6 @@
-"""Clauses matched together give, clause by clause, what each gives alone: the same rows in the same order.
+"""Clauses that are matched together have the same rows in the same order as each clause alone.
 
-Under a bound they give some of those, and never another; clauses without one still give all.
+Under a bound, a clause has a subset of these rows. Clauses without a bound still have all of them.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from ostinato.workloads.bound_request import BoundRequest
 Rows = list[tuple[object, ...]]
 
 
-def alone(texts: list[str], table: pa.Table) -> list[Rows]:
+def rows_of_each(texts: list[str], table: pa.Table) -> list[Rows]:
     try:
         return [comparable(match_table(as_clause_query(text).clause, table)) for text in texts]
-    except (MatchError, QueryError):  # the clauses are drawn for all engines; not every one means something
+    except (MatchError, QueryError):  # the strategies draw for all engines, and some of their clauses are errors
         assume(False)
         raise
 
 
 def comparable(table: pa.Table) -> Rows:
-    """NaN isn't equal to itself; its text is."""
+    """The rows with their values as text, because NaN isn't equal to itself."""
     return [tuple(map(repr, row)) for row in rows_of(table)]
 
 
 def check(texts: list[str], table: pa.Table) -> None:
-    expected = alone(texts, table)
+    expected = rows_of_each(texts, table)
     names = [f"q{i}" for i in range(len(texts))]
     local = LocalClauses([as_clause_query(text) for text in texts], names, table.schema, Settings(), sharing="always")
     event(f"{len(local.typed.alone)} of {len(texts)} alone")
     event(f"matches: {any(expected)}")
-    found = local.run(table)
-    for text, rows, one in zip(texts, expected, found.tables, strict=True):
-        assert comparable(one) == rows, f"{text}\n{table.to_pylist()}"
+    result = local.run(table)
+    for text, rows, clause_table in zip(texts, expected, result.tables, strict=True):
+        assert comparable(clause_table) == rows, f"{text}\n{table.to_pylist()}"
 
 
 @given(workloads(), long_tables())
@@ -69,7 +69,7 @@ _HEAD = "PARTITION BY k ORDER BY n MEASURES FIRST(n) AS a, B.n AS b, LAST(n) AS 
 
 
 def crowded(pattern: str, length: int, second: str, between: str = "TRUE") -> str:
-    """A clause over the kinds of `crowd`, with a condition of B, and one of the rows that Y takes."""
+    """A clause over the kinds of `crowd`. `second` is a condition on B, `between` one on Y."""
     named = [name for name in "ACDE" if name in pattern]
     define = ", ".join([*(f"{name} AS kind = '{name}'" for name in named), f"B AS kind = 'B' AND {second}"])
     define += f", Y AS {between}" if "Y" in pattern else ""
@@ -97,12 +97,12 @@ def crowd(seed: int, count: int = 1_500) -> pa.Table:
 
 
 def bounded(table: pa.Table, request: BoundRequest) -> tuple[list[Counter[tuple[object, ...]]], list[float | None]]:
-    """The rows of each clause, and the recall reported of each pattern: None where it is unknown."""
+    """The rows of each clause, and the reported recall of each pattern; None if it is unknown."""
     names = [f"q{i}" for i in range(len(CROWDED))]
-    asked = [as_clause_query(text) for text in CROWDED]
-    found = LocalClauses(asked, names, table.schema, Settings(), request).run(table)
-    recalls = [row["recall_estimate"] for report in found.reports for row in report.table().to_pylist()]
-    return [Counter(rows_of(one)) for one in found.tables], recalls
+    queries = [as_clause_query(text) for text in CROWDED]
+    result = LocalClauses(queries, names, table.schema, Settings(), request).run(table)
+    recalls = [row["recall_estimate"] for report in result.reports for row in report.table().to_pylist()]
+    return [Counter(rows_of(clause_table)) for clause_table in result.tables], recalls
 
 
 @settings(max_examples=examples(12))
@@ -112,30 +112,30 @@ def bounded(table: pa.Table, request: BoundRequest) -> tuple[list[Counter[tuple[
         [{"latency_bound": 0.2}, {"latency_bound": "20 ns"}, {"selection_ratio": 0.3}, {"memory_bound": "20 KB"}]
     ),
 )
-def test_a_bound_only_leaves_matches_out(seed: int, bound: dict[str, object]) -> None:
+def test_a_bound_only_removes_matches(seed: int, bound: dict[str, object]) -> None:
     table = crowd(seed)
     exact = [Counter(rows) for rows in (rows_of(match_table(as_clause_query(text).clause, table)) for text in CROWDED)]
-    found, _ = bounded(table, BoundRequest(**bound, clock=VirtualClock()))  # type: ignore[arg-type]
-    event(f"{next(iter(bound))}: left out {sum(map(Counter.total, exact)) > sum(map(Counter.total, found))}")
-    for every, some in zip(exact, found, strict=True):
-        assert some <= every
+    rows_under_bound, _ = bounded(table, BoundRequest(**bound, clock=VirtualClock()))  # type: ignore[arg-type]
+    event(f"{next(iter(bound))}: left out {sum(map(Counter.total, exact)) > sum(map(Counter.total, rows_under_bound))}")
+    for exact_rows, rows_of_clause in zip(exact, rows_under_bound, strict=True):
+        assert rows_of_clause <= exact_rows
 
 
-def test_what_is_left_out_is_reported_and_the_same_in_every_run() -> None:
+def test_dropped_matches_are_reported_and_equal_in_every_run() -> None:
     table = crowd(7)
     exact = [Counter(rows_of(match_table(as_clause_query(text).clause, table))) for text in CROWDED]
     request = BoundRequest(latency_bound="20 ns", clock=VirtualClock())
-    found, recalls = bounded(table, request)
-    assert 0 < sum(map(Counter.total, found)) < sum(map(Counter.total, exact))
+    rows_under_bound, recalls = bounded(table, request)
+    assert 0 < sum(map(Counter.total, rows_under_bound)) < sum(map(Counter.total, exact))
     assert None in recalls
-    assert bounded(table, request) == (found, recalls)
+    assert bounded(table, request) == (rows_under_bound, recalls)
 
 
-def test_clauses_without_a_bound_stay_exact_beside_others() -> None:
+def test_clauses_without_a_bound_stay_exact_beside_bounded_ones() -> None:
     table = crowd(8)
     exact = [Counter(rows_of(match_table(as_clause_query(text).clause, table))) for text in CROWDED]
-    found, _ = bounded(table, BoundRequest(latency_bound={"q0": "1 ns", "q2": "1 ns"}, clock=VirtualClock()))
-    assert found[1] == exact[1]
-    assert found[3] == exact[3]
-    assert found[0] < exact[0]
-    assert found[2] < exact[2]
+    rows_under_bound, _ = bounded(table, BoundRequest(latency_bound={"q0": "1 ns", "q2": "1 ns"}, clock=VirtualClock()))
+    assert rows_under_bound[1] == exact[1]
+    assert rows_under_bound[3] == exact[3]
+    assert rows_under_bound[0] < exact[0]
+    assert rows_under_bound[2] < exact[2]

@@ -1,4 +1,4 @@
-"""Clauses matched together on a stream: what the steps give plus what the end gives equals the batch, bounds or not."""
+"""Clauses that share a stream: the results of all steps together equal the results of a batch, also under bounds."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ def most_examples_say_something() -> Iterator[None]:
 
 @st.composite
 def streamed_workloads(draw: Draw) -> list[str]:
-    """Clauses over one key and one order, which begins with the time."""
+    """Clauses with the same PARTITION BY and the same ORDER BY, which starts with the time."""
     texts = draw(st.lists(st.one_of(gapped_clauses(), gapped_clauses(), any_clauses()), min_size=1, max_size=4))
     key, order = draw(st.sampled_from(["", "PARTITION BY k", "PARTITION BY k, g"])), draw(st.sampled_from(_ORDERS))
     return [f"{key} ORDER BY {order} {_without_head(text)}" for text in texts]
 
 
 def _without_head(text: str) -> str:
-    """What stands behind PARTITION BY and ORDER BY."""
-    found = re.search(r"\b(MEASURES|ONE ROW PER|ALL ROWS PER|ALL MATCHES|PATTERN)\b", text)
-    assert found is not None
-    return text[found.start() :]
+    """The clause without PARTITION BY and ORDER BY."""
+    head_end = re.search(r"\b(MEASURES|ONE ROW PER|ALL ROWS PER|ALL MATCHES|PATTERN)\b", text)
+    assert head_end is not None
+    return text[head_end.start() :]
 
 
 def shareable(texts: list[str], schema: pa.Schema) -> list[str]:
-    """Those that a stream takes together."""
+    """The clauses that a stream can match together."""
     with DECLINED.example():
         local = LocalClauses([as_clause_query(text) for text in texts], names_of(texts), schema, Settings())
         alone = typed_for_stream(local, names_of(texts)).alone
@@ -65,34 +65,36 @@ def shareable(texts: list[str], schema: pa.Schema) -> list[str]:
 
 
 def in_batch(texts: list[str], table: pa.Table) -> list[pa.Table] | None:
-    """What a batch of the same rows gives; None where it fails."""
-    asked = [as_clause_query(text) for text in texts]
+    """The results of a batch over the same rows; None if it fails."""
+    queries = [as_clause_query(text) for text in texts]
     try:
-        return list(LocalClauses(asked, names_of(texts), table.schema, Settings(), sharing="always").run(table).tables)
+        return list(
+            LocalClauses(queries, names_of(texts), table.schema, Settings(), sharing="always").run(table).tables
+        )
     except MatchError:
         return None
 
 
-def counted(found: list[pa.Table]) -> Counter[tuple[str, ...]]:
-    """Rows as a multiset; NaN isn't equal to itself, its text is."""
-    return Counter(tuple(map(repr, row)) for table in found for row in rows_of(table))
+def counted(tables: list[pa.Table]) -> Counter[tuple[str, ...]]:
+    """Rows as a multiset, with values as text, because NaN isn't equal to itself."""
+    return Counter(tuple(map(repr, row)) for table in tables for row in rows_of(table))
 
 
 def check(texts: list[str], table: pa.Table, plan: Plan) -> None:
     texts = shareable(texts, table.schema)
     steps = plan.steps(table)
-    taken = on_time(steps)
-    expected = in_batch(texts, taken)
+    rows_on_time = on_time(steps)
+    expected = in_batch(texts, rows_on_time)
     stream = ClauseStream(texts, table.schema)
     if expected is None:
         with pytest.raises(MatchError):
             stream.feed(steps)
         return
     stream.feed(steps)
-    DECLINED.answered(rows=any(one.num_rows for one in expected))
-    assert stream.late_rows == table.num_rows - taken.num_rows
-    for text, one, given_rows in zip(texts, expected, stream.given, strict=True):
-        assert counted(given_rows) == counted([one]), f"{text}\n{table.to_pylist()}\n{plan}"
+    DECLINED.answered(rows=any(batch_table.num_rows for batch_table in expected))
+    assert stream.late_rows == table.num_rows - rows_on_time.num_rows
+    for text, batch_table, stream_tables in zip(texts, expected, stream.tables, strict=True):
+        assert counted(stream_tables) == counted([batch_table]), f"{text}\n{table.to_pylist()}\n{plan}"
 
 
 @given(streamed_workloads(), long_tables(), plans())
@@ -101,12 +103,14 @@ def test_workloads(texts: list[str], table: pa.Table, plan: Plan) -> None:
 
 
 def with_null_keys(table: pa.Table) -> pa.Table:
-    """Every third row without its key, and every fourth with the values of the one before: rows that nothing tells
-    apart but `id`."""
+    """Sets every third key to NULL, and copies the values of every fourth row from its predecessor.
+
+    Such a copy differs from its predecessor only by `id`, and perhaps by its key.
+    """
     rows = table.to_pylist()
-    for at, row in enumerate(rows):
-        if at % 4 == 3:
-            row.update({name: value for name, value in rows[at - 1].items() if name != "id"})
+    for index, row in enumerate(rows):
+        if index % 4 == 3:
+            row.update({name: value for name, value in rows[index - 1].items() if name != "id"})
         row["k"] = None if row["id"] % 3 == 0 else row["k"]
     return pa.Table.from_pylist(rows, schema=table.schema)
 
@@ -143,7 +147,7 @@ CROWDED = [
 
 
 def crowd(seed: int, count: int = 1_200) -> pa.Table:
-    """A row a second or two at once, of three keys."""
+    """On average one row per second, for three keys. Several rows may have the same time."""
     rng = np.random.default_rng(seed)
     return pa.table(
         {
@@ -157,7 +161,7 @@ def crowd(seed: int, count: int = 1_200) -> pa.Table:
 
 
 def cut(table: pa.Table, edges: Sequence[int]) -> list[tuple[pa.Table, int]]:
-    """Rows up to each edge, from the last to the first, and a watermark some seconds behind."""
+    """The rows between edges, in reverse order, each piece with a watermark three seconds behind its last row."""
     steps = []
     for first, end in zip([0, *edges], [*edges, table.num_rows], strict=True):
         piece = table.slice(first, end - first)
@@ -167,12 +171,12 @@ def cut(table: pa.Table, edges: Sequence[int]) -> list[tuple[pa.Table, int]]:
 
 
 def shed(table: pa.Table, edges: Sequence[int], request: BoundRequest) -> tuple[list[Counter[tuple[str, ...]]], int]:
-    """The rows of each clause, and how many partial matches were dropped."""
+    """The rows of each clause, and the number of dropped partial matches."""
     stream = ClauseStream(CROWDED, table.schema, request)
     stream.feed(cut(table, edges))
     assert stream.late_rows == 0
     dropped = sum(pattern.dropped for report in stream.reports for pattern in report.patterns)
-    return [counted(given_rows) for given_rows in stream.given], dropped
+    return [counted(tables) for tables in stream.tables], dropped
 
 
 @settings(max_examples=examples(25))
@@ -181,24 +185,24 @@ def shed(table: pa.Table, edges: Sequence[int], request: BoundRequest) -> tuple[
     st.lists(st.integers(0, 1_200), max_size=6).map(sorted),
     st.sampled_from([{"latency_bound": "20 ns"}, {"latency_bound": 0.2}, {"selection_ratio": 0.3}]),
 )
-def test_a_bound_leaves_out_the_same_however_the_rows_are_cut(
+def test_a_bound_drops_the_same_matches_however_the_rows_are_cut(
     seed: int, edges: list[int], bound: dict[str, object]
 ) -> None:
     table = crowd(seed)
     request = BoundRequest(**bound, clock=VirtualClock())  # type: ignore[arg-type]
-    whole, dropped = shed(table, [], request)
-    assert shed(table, edges, request) == (whole, dropped)
+    in_one_step, dropped = shed(table, [], request)
+    assert shed(table, edges, request) == (in_one_step, dropped)
     exact = in_batch(CROWDED, table)
     assert exact is not None
     event(f"left out: {dropped > 0}")
-    for every, some in zip(exact, whole, strict=True):
-        assert some <= counted([every])
+    for exact_table, rows_of_clause in zip(exact, in_one_step, strict=True):
+        assert rows_of_clause <= counted([exact_table])
 
 
-def test_a_bound_leaves_something_out() -> None:
+def test_a_bound_drops_matches() -> None:
     table = crowd(7)
-    found, dropped = shed(table, [300, 600], BoundRequest(latency_bound="20 ns", clock=VirtualClock()))
+    rows_under_bound, dropped = shed(table, [300, 600], BoundRequest(latency_bound="20 ns", clock=VirtualClock()))
     exact = in_batch(CROWDED, table)
     assert exact is not None
     assert dropped > 0
-    assert 0 < sum(map(Counter.total, found)) < sum(one.num_rows for one in exact)
+    assert 0 < sum(map(Counter.total, rows_under_bound)) < sum(exact_table.num_rows for exact_table in exact)

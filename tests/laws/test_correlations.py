@@ -1,7 +1,7 @@
-"""Every strategy of a correlation gives what the oracle gives, on random clauses over random small tables.
+"""Every strategy of a correlation gives the oracle's results, on random clauses over random small tables.
 
-At once and in steps of few rows, with a buffer for everything and with one that is too small. Rows that reach another
-table as archive behind the watermark are counted, and change nothing.
+The laws run correlations in one step and in small steps, and with buffers that are large enough or too small. Rows that
+reach an archive table behind the watermark are counted as late, and don't change the results.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tests.api.test_correlations import correlation
 from tests.examples import examples
 from tests.laws.comparison import differing
-from tests.laws.correlation_strategies import Asked, correlations, with_another_archive
+from tests.laws.correlation_strategies import CorrelationExample, correlations, with_another_archive
 
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.language.correlation_parser import read_correlation
@@ -53,74 +53,76 @@ STEPS: tuple[Options, ...] = (
     {"step_rows": 3, "recent_rows": 2, "ordered": False},
 )
 DECLINED = frozenset({"UNSUPPORTED_ACROSS_ROWS", "CORRELATION_STRATEGY"})
-"""Codes by which an engine says that it doesn't take an expression, or a strategy that it doesn't take the query."""
+"""Error codes of expressions that the engine declines, and of queries that a strategy declines."""
 
 
-def expected_rows(asked: Asked) -> list[tuple[Any, ...]]:
+def expected_rows(example: CorrelationExample) -> list[tuple[Any, ...]]:
     """The oracle's results, each as one flat row."""
-    correlation = read_correlation(asked.text).correlation
-    live, archive = asked.live, asked.history
-    found = correlate_rows(correlation, live.column_names, live.to_pylist(), archive.column_names, archive.to_pylist())
-    return [_flat(row) for row in found]
+    correlation = read_correlation(example.text).correlation
+    live, archive = example.live, example.history
+    results = correlate_rows(
+        correlation, live.column_names, live.to_pylist(), archive.column_names, archive.to_pylist()
+    )
+    return [_flat(row) for row in results]
 
 
 def _flat(row: dict[str, Any]) -> tuple[Any, ...]:
     return (row["correlation_start"], row["correlation_end"], *row["l"].values(), *row["a"].values())
 
 
-def difference(asked: Asked, expected: Sequence[tuple[Any, ...]], options: Options) -> str | None:
-    """What the engine gives otherwise than the oracle; None when nothing."""
-    found = correlation(asked.text, live=asked.live, archive=asked.archive, **options).run().table
-    return table_difference(asked, found, expected, options)
+def difference(example: CorrelationExample, expected: Sequence[tuple[Any, ...]], options: Options) -> str | None:
+    """Describes how the engine's results differ from the oracle's; None if they are equal."""
+    results = correlation(example.text, live=example.live, archive=example.archive, **options).run().table
+    return table_difference(example, results, expected, options)
 
 
 def table_difference(
-    asked: Asked, found: pa.Table, expected: Sequence[tuple[Any, ...]], options: Options
+    example: CorrelationExample, results: pa.Table, expected: Sequence[tuple[Any, ...]], options: Options
 ) -> str | None:
-    """The same for a table that was found."""
-    rows = list(zip(*(column.to_pylist() for column in found.columns), strict=True))
-    keys = len(read_correlation(asked.text).correlation.keys)
+    """Describes how a table of results differs from the oracle's; None if they are equal."""
+    rows = list(zip(*(column.to_pylist() for column in results.columns), strict=True))
+    keys = len(read_correlation(example.text).correlation.keys)
     last: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     for row in rows if options.get("ordered", True) else ():
         before = last.setdefault(row[2 : 2 + keys], row[:2])
         if before > row[:2]:
-            return f"out of order: {before} stands before {row[:2]}"
+            return f"out of order: {before} comes before {row[:2]}"
         last[row[2 : 2 + keys]] = row[:2]
-    names = [f"c{i}" for i in range(found.num_columns)]
+    names = [f"c{i}" for i in range(results.num_columns)]
     return differing(names, rows, [dict(zip(names, row, strict=True)) for row in expected])
 
 
-def check(asked: Asked, all_options: Sequence[Options]) -> None:
+def check(example: CorrelationExample, all_options: Sequence[Options]) -> None:
     try:
-        expected = expected_rows(asked)
+        expected = expected_rows(example)
     except (NotImplementedError, MatchError):  # the oracle never guesses
         event("the oracle declines")
         assume(False)
     for options in all_options:
         try:
-            found = difference(asked, expected, options)
+            wrong = difference(example, expected, options)
         except MatchError:
-            event("a value is out of range")  # which rows are looked at differs between strategies
+            event("a value is out of range")  # strategies evaluate different rows
             continue
         except QueryError as error:
             if error.code not in DECLINED:
                 raise
             event(f"declined: {error.code}")
             continue
-        tables = f"{asked.live.to_pylist()}\n{asked.history.to_pylist()}"
-        assert found is None, f"{options}\n{asked.text}\n{tables}\n{found}"
+        tables = f"{example.live.to_pylist()}\n{example.history.to_pylist()}"
+        assert wrong is None, f"{options}\n{example.text}\n{tables}\n{wrong}"
 
 
 @given(correlations(), st.sampled_from(STEPS))
-def test_every_strategy_gives_the_results_of_the_oracle(asked: Asked, steps: Options) -> None:
-    check(asked, [strategy | steps for strategy in STRATEGIES])
+def test_every_strategy_gives_the_results_of_the_oracle(example: CorrelationExample, steps: Options) -> None:
+    check(example, [strategy | steps for strategy in STRATEGIES])
 
 
 @pytest.mark.slow
 @settings(max_examples=examples(16))
 @given(correlations())
-def test_every_strategy_deeply(asked: Asked) -> None:
-    check(asked, [strategy | steps for strategy in STRATEGIES for steps in STEPS])
+def test_every_strategy_deeply(example: CorrelationExample) -> None:
+    check(example, [strategy | steps for strategy in STRATEGIES for steps in STEPS])
 
 
 # --- an archive that grows behind the watermark -----------------------------------------------------------------------
@@ -133,18 +135,22 @@ SMALL_BUFFERS: tuple[Options, ...] = (
 
 
 class GrowingArchive:
-    """A stream with another table as archive, as `spark/correlations/correlation_batch.py` runs it. Some rows reach the
-    table a few steps after the watermark has passed them. Rows are read back from those that were taken in."""
+    """Runs a stream with another table as archive, like `spark/correlations/correlation_batch.py`.
 
-    def __init__(self, asked: Asked, chance: random.Random) -> None:
-        self.asked = LocalCorrelation(asked.text, asked.live.schema, asked.history.schema, Settings(), Limits())
-        self.live, self.archive = self.asked.live_rows(asked.live), self.asked.archive_rows(asked.history)
-        desk = Correlator(self.asked.task)
+    Some rows reach the archive a few steps after the watermark has passed them. The correlator reads back only
+    rows that weren't late.
+    """
+
+    def __init__(self, example: CorrelationExample, chance: random.Random) -> None:
+        self.local = LocalCorrelation(example.text, example.live.schema, example.history.schema, Settings(), Limits())
+        self.live, self.archive = self.local.live_rows(example.live), self.local.archive_rows(example.history)
+        correlator = Correlator(self.local.task)
         live_time, self.time = (
-            side.times_of(as_batch(rows))[0] for side, rows in ((desk.live, self.live), (desk.archive, self.archive))
+            side.times_of(as_batch(rows))[0]
+            for side, rows in ((correlator.live, self.live), (correlator.archive, self.archive))
         )
-        every = np.unique(live_time[live_time != NO_TIME])
-        self.watermarks = sorted(chance.sample(every.tolist(), min(len(every), 4)))
+        live_times = np.unique(live_time[live_time != NO_TIME])
+        self.watermarks = sorted(chance.sample(live_times.tolist(), min(len(live_times), 4)))
         self.live_step = np.searchsorted(self.watermarks, live_time)
         in_time = np.searchsorted(self.watermarks, self.time)
         delay = np.array([chance.choice([0, 0, 1, 2]) for _ in self.time], np.int64)
@@ -153,43 +159,47 @@ class GrowingArchive:
         self.step[self.time == NO_TIME] = 0
 
     def run(self, options: Options) -> tuple[pa.Table, int]:
-        """The results, and how many rows of the archive were late."""
-        correlator, state, tables, late = Correlator(self.asked.task, CorrelationOptions(**options)), b"", [], 0
+        """The results, and the number of late archive rows."""
+        correlator, state, tables, late = Correlator(self.local.task, CorrelationOptions(**options)), b"", [], 0
         for number in range(len(self.watermarks) + 1):
             finished = number == len(self.watermarks)
             arrived = self.live.filter(self.live_step == number), self.archive.filter(self.step == number)
             watermark = 0 if finished else self.watermarks[number]
             step = correlator.advance(state, *arrived, watermark, finished=finished)
             if step.wanted.num_rows:
-                taken_in = self.archive.filter((self.step < number) & ~self.is_late)
-                history = TableReader(self.asked.task, taken_in).read(step.wanted)
+                rows_on_time = self.archive.filter((self.step < number) & ~self.is_late)
+                history = TableReader(self.local.task, rows_on_time).read(step.wanted)
                 step = correlator.advance(state, *arrived, watermark, finished=finished, history=history)
             state, late = step.state, late + step.counts.late_archive_rows
             tables.append(step.results)
-        return self.asked.selected_of(pa.concat_tables(tables)), late
+        return self.local.selected_of(pa.concat_tables(tables)), late
 
 
 @settings(max_examples=15)
 @given(with_another_archive(), st.integers(0, 2**20))
-def test_rows_that_reach_the_archive_too_late_are_counted_and_change_nothing(asked: Asked, seed: int) -> None:
-    stream = GrowingArchive(asked, random.Random(seed))
-    expected = expected_rows(replace(asked, archive=asked.history.filter(~stream.is_late)))
+def test_rows_that_reach_the_archive_too_late_are_counted_and_change_nothing(
+    example: CorrelationExample, seed: int
+) -> None:
+    stream = GrowingArchive(example, random.Random(seed))
+    expected = expected_rows(replace(example, archive=example.history.filter(~stream.is_late)))
     event(f"late rows: {bool(stream.is_late.any())}, results: {bool(expected)}")
     for options in SMALL_BUFFERS:
-        found, late = stream.run(options)
+        results, late = stream.run(options)
         assert late == stream.is_late.sum(), options
-        wrong = table_difference(asked, found, expected, options)
-        assert wrong is None, f"{options}\n{asked.text}\n{asked.live.to_pylist()}\n{asked.history.to_pylist()}\n{wrong}"
+        wrong = table_difference(example, results, expected, options)
+        assert wrong is None, (
+            f"{options}\n{example.text}\n{example.live.to_pylist()}\n{example.history.to_pylist()}\n{wrong}"
+        )
 
 
-def test_most_examples_say_something() -> None:
-    """A test of the generator: many correlations have results."""
-    seen = {"results": 0, "none": 0}
+def test_many_examples_have_results() -> None:
+    """Tests the strategies: at least 15 of 100 correlations have results."""
+    examples_by_outcome = {"results": 0, "none": 0}
 
     @settings(max_examples=100, database=None)
     @given(correlations())
-    def look(asked: Asked) -> None:
-        seen["results" if expected_rows(asked) else "none"] += 1
+    def look(example: CorrelationExample) -> None:
+        examples_by_outcome["results" if expected_rows(example) else "none"] += 1
 
     look()
-    assert seen["results"] >= 15, seen
+    assert examples_by_outcome["results"] >= 15, examples_by_outcome

@@ -1,4 +1,4 @@
-"""What must not change the engine's answer: the order of arrival, other keys, and whether kernels are compiled."""
+"""The engine's answer doesn't depend on the arrival order, on other keys, on chunks, or on compilation of kernels."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def most_examples_say_something() -> Iterator[None]:
 
 
 def answer(text: str, table: pa.Table) -> Counter[str] | None:
-    """The rows as a multiset, in a form that can be compared; None where rows show an error."""
+    """The rows as a multiset of texts; None if the engine fails on the data."""
     rows = None
     with DECLINED.example(), suppress(MatchError):
         rows = Counter(map(repr, rows_of(match_table(parse_clause(text), table))))
@@ -42,36 +42,36 @@ def answer(text: str, table: pa.Table) -> Counter[str] | None:
 
 
 def _with_ties(order_by: str) -> str:
-    """ORDER BY without the column that tells all rows apart."""
+    """ORDER BY without the column that makes it unique."""
     return re.sub(r", id\b( DESC)?", "", order_by).replace("ORDER BY id", "ORDER BY s")
 
 
 @given(clauses(), tables(), st.randoms(use_true_random=False))
 def test_the_order_of_arrival_does_not_matter(text: str, table: pa.Table, chance: Any) -> None:
     assume("ORDER BY" in text)
-    tied = re.sub(r"(?m)^ORDER BY .*$", lambda line: _with_ties(line[0]), text)  # also where ORDER BY leaves ties
-    places = list(range(table.num_rows))
-    chance.shuffle(places)
+    tied = re.sub(r"(?m)^ORDER BY .*$", lambda line: _with_ties(line[0]), text)  # a second clause, in which rows tie
+    row_order = list(range(table.num_rows))
+    chance.shuffle(row_order)
     for clause in (text, tied):
-        assert answer(clause, table) == answer(clause, table.take(pa.array(places, pa.int64())))
+        assert answer(clause, table) == answer(clause, table.take(pa.array(row_order, pa.int64())))
 
 
 @given(clauses(), tables(), tables())
 def test_other_keys_do_not_matter(text: str, table: pa.Table, more: pa.Table) -> None:
-    """Rows of a key that is new leave what is found in the others as it was."""
+    """Adding rows with a new key doesn't change the matches of other keys."""
     assume("PARTITION BY" in text and "ORDER BY" in text)
     others = more.set_column(0, "k", pa.array(["z"] * more.num_rows, pa.string()))
-    alone, beside = answer(text, table), answer(text, others)
+    first_answer, other_answer = answer(text, table), answer(text, others)
     together = answer(text, pa.concat_tables([others, table]))
-    if alone is None or beside is None:
+    if first_answer is None or other_answer is None:
         assert together is None
     else:
-        assert together == alone + beside
+        assert together == first_answer + other_answer
 
 
 @given(clauses(), tables())
 def test_chunks_do_not_matter(text: str, table: pa.Table) -> None:
-    rows = [table.slice(at, 1) for at in range(table.num_rows)]
+    rows = [table.slice(row, 1) for row in range(table.num_rows)]
     assert answer(text, table) == answer(text, pa.concat_tables([table.slice(0, 0), *rows]))
 
 
@@ -107,10 +107,10 @@ SMALL_CASES = (
 
 
 def uncompile(patch: pytest.MonkeyPatch) -> set[str]:
-    """Puts the Python functions in the kernels' places, also of those they call; gives the names of those it found."""
+    """Replaces kernels by their Python functions, also the kernels that they call. Returns the names of all kernels."""
     import sys
 
-    done = set()
+    kernel_names = set()
     for name, module in list(sys.modules.items()):
         if not name.startswith("ostinato.") or name == "ostinato.kernels.kernel_cache":
             continue
@@ -118,11 +118,11 @@ def uncompile(patch: pytest.MonkeyPatch) -> set[str]:
             plain = interpreted(value) if callable(value) else value
             if plain is not value and hasattr(value, "signatures"):
                 patch.setattr(module, attribute, plain)
-                done.add(attribute)
+                kernel_names.add(attribute)
                 for called, kernel in list(getattr(plain, "__globals__", {}).items()):
                     if hasattr(kernel, "signatures") and hasattr(kernel, "py_func"):
                         patch.setitem(plain.__globals__, called, kernel.py_func)
-    return done
+    return kernel_names
 
 
 @pytest.mark.kernel
@@ -131,10 +131,10 @@ def test_kernels_agree_with_their_python(text: str, monkeypatch: pytest.MonkeyPa
     compiled = rows_of(match_table(parse_clause(text), ROWS))
     assert compiled
     with monkeypatch.context() as patch, np.errstate(over="ignore"):  # hashes wrap around
-        done = uncompile(patch)
-        stepped = rows_of(match_table(parse_clause(text), ROWS))
-    assert {"search_plain", "search_interpreted", "_walk_back", "_walk", "_count"} <= done
-    assert [repr(row) for row in stepped] == [repr(row) for row in compiled]
+        kernel_names = uncompile(patch)
+        uncompiled = rows_of(match_table(parse_clause(text), ROWS))
+    assert {"search_plain", "search_interpreted", "_walk_back", "_walk", "_count"} <= kernel_names
+    assert [repr(row) for row in uncompiled] == [repr(row) for row in compiled]
     assert difference(text, ROWS) is None
 
 

@@ -1,4 +1,4 @@
-"""The matches that the kernel lists are those of the oracle, in their order, whatever the query."""
+"""For every query, the kernel lists the matches of the oracle in the same order."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def difference(example: Example, limit: int | None = None) -> str | None:
     event("matches" if expected else "none")
     if limit is not None:
         expected = {key: matches[:limit] for key, matches in expected.items()}
-    got = listed(ready, kernel_matches(ready, COLUMNS, MatchLimits(limit=limit)))
-    return None if got == expected else f"{example.text}\n  gives   {got}\n  instead {expected}"
+    actual = listed(ready, kernel_matches(ready, COLUMNS, MatchLimits(limit=limit)))
+    return None if actual == expected else f"{example.text}\n  actual   {actual}\n  expected {expected}"
 
 
 @given(event_examples(MATCHES))
@@ -41,14 +41,14 @@ def test_the_matches_are_those_of_the_oracle(example: Example) -> None:
 @pytest.mark.slow
 @given(event_examples(MATCHES, 10))
 @settings(QUIET, max_examples=examples(500))
-def test_the_matches_are_those_of_the_oracle_for_long(example: Example) -> None:
+def test_the_matches_are_those_of_the_oracle_deeply(example: Example) -> None:
     assert difference(example) is None
 
 
 @given(event_examples(MATCHES), st.integers(1, 4), st.booleans())
 @settings(QUIET, max_examples=examples(150))
-def test_a_limit_takes_the_first(example: Example, limit: int, by_end: bool) -> None:
-    """Also where blocks are too large to be listed, and matches are found by the times of their ends."""
+def test_a_limit_returns_the_first_matches(example: Example, limit: int, by_end: bool) -> None:
+    """`by_end`: blocks count as too large to be listed, so that the engine searches by the end times of matches."""
     with pytest.MonkeyPatch.context() as patch:
         if by_end:
             patch.setattr(event_matches, "SMALL_BLOCK", 0)
@@ -57,7 +57,7 @@ def test_a_limit_takes_the_first(example: Example, limit: int, by_end: bool) -> 
 
 @given(event_examples(MATCHES))
 @settings(QUIET, max_examples=examples(100))
-def test_nothing_is_lost_when_room_is_made(example: Example) -> None:
+def test_no_match_is_lost_when_buffers_grow(example: Example) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("FIRST_MATCHES", "FIRST_ROWS", "FIRST_DEPTH"):
             patch.setattr(event_room, name, 1)

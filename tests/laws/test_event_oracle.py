@@ -1,4 +1,4 @@
-"""What must be true of the oracle of event queries whatever the query: laws between answers, no engine."""
+"""Laws that the answers of the event query oracle obey for every query. No engine here."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from ostinato.reference.trend_words import match_readings, prefix_readings
 Rows = list[dict[str, Any]]
 
 
-def found(bound: BoundEventQuery, rows: Rows) -> Counter[tuple[Any, ...]]:
-    """The matches by their ids; more than the oracle bears is no example."""
+def match_counts(bound: BoundEventQuery, rows: Rows) -> Counter[tuple[Any, ...]]:
+    """The matches as ids and variables. Rejects examples with too many matches for the oracle."""
     try:
         matches = trend_matches(bound, rows)
     except TooManyRuns:
         assume(False)
     return Counter(
-        (each.group, each.window, *((rows[at]["id"], variable) for at, variable in each.pairs)) for each in matches
+        (each.group, each.window, *((rows[row]["id"], variable) for row, variable in each.pairs)) for each in matches
     )
 
 
@@ -71,14 +71,14 @@ def test_every_query_has_an_answer(example: Example) -> None:
 def test_the_order_of_arrival_does_not_matter(example: Example, random: Any) -> None:
     rows = example.rows
     shuffled = random.sample(rows, len(rows))
-    assert found(bind(example.text), shuffled) == found(bind(example.text), rows)
+    assert match_counts(bind(example.text), shuffled) == match_counts(bind(example.text), rows)
 
 
 @given(event_examples(replace(MATCHES_ONLY, selections=("",)), most_rows=7))
-def test_strict_is_among_next_is_among_any(example: Example) -> None:
+def test_each_wider_selection_adds_matches(example: Example) -> None:
     bound, rows = bind(example.text), example.rows
     strict, following, every = (
-        found(under(bound, selection), rows) for selection in (Selection.STRICT, Selection.NEXT, Selection.ANY)
+        match_counts(under(bound, selection), rows) for selection in (Selection.STRICT, Selection.NEXT, Selection.ANY)
     )
     assert strict <= following <= every
     assert set(every.values()) <= {1}
@@ -89,27 +89,27 @@ def test_count_is_the_number_of_matches(example: Example) -> None:
     bound, rows = bind(example.text), example.rows
     assume(not isinstance(bound.query.pattern, AllOf))
     counted = replace(bound, outputs=(("n", TrendAggregate(TrendFunction.COUNT)),))
-    by_scene = Counter((key[0], key[1]) for key in found(bound, rows).elements())
+    by_scene = Counter((key[0], key[1]) for key in match_counts(bound, rows).elements())
     numbers = [row["n"] for row in trend_rows(counted, rows)]
     assert sorted(numbers) == sorted(by_scene.values()) or (numbers == [0] and not by_scene)
 
 
 @given(event_examples(replace(MATCHES_ONLY, negation=False), most_rows=7))
-def test_a_window_is_evaluated_as_if_it_were_the_input(example: Example) -> None:
+def test_a_window_has_the_matches_of_its_own_events(example: Example) -> None:
     bound, rows = bind(example.text), example.rows
     assume(isinstance(bound.query.bound, TimeWindows | EventWindows))
     unbounded = replace(bound, query=replace(bound.query, bound=None))
     expected: Counter[tuple[Any, ...]] = Counter()
     for scenes in by_window(bound, rows):
         inside = {each.index for scene in scenes for each in scene.events}
-        for key in found(unbounded, [row for at, row in enumerate(rows) if at in inside]):
+        for key in match_counts(unbounded, [row for index, row in enumerate(rows) if index in inside]):
             expected[(key[0], scenes[0].window, *key[2:])] += 1
-    assert found(bound, rows) == expected
+    assert match_counts(bound, rows) == expected
 
 
 @given(event_examples(replace(MATCHES_ONLY, selections=("",)), most_rows=5))
-def test_nothing_is_lost_by_growing_runs_event_by_event(example: Example) -> None:
-    """The same matches come from all sets of events with all choices of variables, each tested as a whole."""
+def test_growing_runs_event_by_event_loses_no_match(example: Example) -> None:
+    """The oracle finds the same matches as a test of all sequences of events with all choices of variables."""
     bound, rows = bind(example.text), example.rows
     assume(not bound.absent_variables)
     for scenes in by_window(bound, rows):
@@ -128,7 +128,7 @@ def every_choice(scene: EventSet) -> list[Any]:
 
 
 def is_match(scene: EventSet, run: Any) -> bool:
-    """The definition, word for word; there is no NOT."""
+    """The definition of a match, without NOT."""
     bound = scene.bound
     rows = [(each.row, variable) for each, variable in run]
     return (
@@ -180,19 +180,19 @@ KINDS: tuple[tuple[str, ...], ...] = (
 
 
 def test_queries_of_every_kind_are_drawn() -> None:
-    seen: Counter[tuple[str, ...]] = Counter()
+    counts_by_kind: Counter[tuple[str, ...]] = Counter()
 
     @settings(max_examples=500, database=None, derandomize=True)
     @given(event_queries())
     def look(text: str) -> None:
-        seen.update(kind for kind in KINDS if all(word in text for word in kind))
+        counts_by_kind.update(kind for kind in KINDS if all(word in text for word in kind))
 
     look()
-    assert [kind for kind in KINDS if not seen[kind]] == [], seen
+    assert [kind for kind in KINDS if not counts_by_kind[kind]] == [], counts_by_kind
 
 
-def test_most_examples_say_something() -> None:
-    seen: Counter[str] = Counter()
+def test_many_examples_have_values() -> None:
+    examples_by_outcome: Counter[str] = Counter()
 
     @settings(max_examples=200, database=None, derandomize=True)
     @given(event_examples())
@@ -200,10 +200,10 @@ def test_most_examples_say_something() -> None:
         try:
             rows = trend_rows(bind(example.text), example.rows)
         except TooManyRuns:
-            seen["too many"] += 1
+            examples_by_outcome["too many"] += 1
             return
-        seen["something" if any(value for row in rows for value in row.values()) else "nothing"] += 1
+        examples_by_outcome["something" if any(value for row in rows for value in row.values()) else "nothing"] += 1
 
     look()
-    assert seen["something"] > 80, seen
-    assert seen["too many"] < 10, seen
+    assert examples_by_outcome["something"] > 80, examples_by_outcome
+    assert examples_by_outcome["too many"] < 10, examples_by_outcome

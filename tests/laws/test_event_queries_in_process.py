@@ -1,4 +1,4 @@
-"""`ost.match` of an event query gives the oracle's rows, whatever the query: from the text to the Arrow columns."""
+"""For every event query, `ost.match` returns the oracle's rows. Tests everything from the text to the Arrow columns."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from ostinato.reference.trend_matches import TooManyRuns
 
 def check(example: Example) -> None:
     try:
-        found = ost.match(ost.events(example.text), example.table)
+        result = ost.match(ost.events(example.text), example.table)
     except QueryError as error:
         assert error.code in DECLINED, error
         event(f"declined: {error.code}")
         assume(False)
     try:
-        difference = differing(bind(example.text), example.rows, found.to_pylist())
+        difference = differing(bind(example.text), example.rows, result.to_pylist())
     except TooManyRuns:
         event("the oracle gives up")
         assume(False)
@@ -52,7 +52,7 @@ def test_matches(example: Example) -> None:
     check(example)
 
 
-def runs(text: str, table: pa.Table) -> bool:
+def is_supported(text: str, table: pa.Table) -> bool:
     try:
         ost.match(ost.events(text), table)
     except QueryError:
@@ -64,18 +64,18 @@ WORKLOADS = st.one_of(sharing_workloads(), st.lists(event_queries(), min_size=2,
 
 
 @given(WORKLOADS, event_tables(6), st.sampled_from(["dynamic", "always"]))
-def test_a_workload_gives_what_its_queries_give(texts: list[str], table: pa.Table, sharing: str) -> None:
-    asked = [text for text in texts if runs(text, table)]
-    if asked:
-        found = ost.Workload(asked, sharing=sharing).run(table)
-        for text, name in zip(asked, found, strict=True):
-            alone = ost.match(ost.events(text), table)
-            assert found[name].schema == alone.schema
-            assert [plain(row) for row in found[name].to_pylist()] == [plain(row) for row in alone.to_pylist()]
+def test_a_workload_gives_the_rows_of_each_query_alone(texts: list[str], table: pa.Table, sharing: str) -> None:
+    supported = [text for text in texts if is_supported(text, table)]
+    if supported:
+        result = ost.Workload(supported, sharing=sharing).run(table)
+        for text, name in zip(supported, result, strict=True):
+            expected = ost.match(ost.events(text), table)
+            assert result[name].schema == expected.schema
+            assert [plain(row) for row in result[name].to_pylist()] == [plain(row) for row in expected.to_pylist()]
 
 
 def plain(value: Any) -> Any:
-    """What can be compared: NaN equals NaN, doubles to 12 digits, also inside events."""
+    """A comparable value, see `plain_value`; also for values inside events."""
     if isinstance(value, dict):
         return tuple(plain(each) for each in value.values())
     return tuple(map(plain, value)) if isinstance(value, list) else plain_value(value)

@@ -1,4 +1,4 @@
-"""What a stream of event queries gives step by step is what a batch over the rows that weren't late gives."""
+"""The results of all steps of an event query stream equal those of a batch over the rows that weren't late."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TIMED = ("WITHIN 3 SECONDS TUMBLE", "WITHIN 2 SECONDS SLIDE 1 SECOND", "WITHIN 1
 
 
 class Stream:
-    """Queries over a stream in this process: rows and watermarks by hand."""
+    """Runs event queries over a stream step by step, without Spark."""
 
     def __init__(self, queries: list[EventsQuery], schema: pa.Schema) -> None:
         self.local = LocalEvents(
@@ -58,7 +58,8 @@ class Stream:
             fingerprint=fingerprint_of([query.options.sharing for query in queries]),
         )
         self.state = EMPTY
-        self.given: list[list[pa.Table]] = [[] for _ in queries]
+        self.tables: list[list[pa.Table]] = [[] for _ in queries]
+        """By query: one table of results for each step."""
         self.late = 0
 
     def ship(self, table: pa.Table) -> pa.Table:
@@ -68,24 +69,24 @@ class Stream:
 
     def step(self, table: pa.Table | None, watermark_us: int, *, finished: bool = False) -> None:
         arrived = None if table is None else self.ship(table)
-        # The state survives bytes and back: a copy of it is what the next step gets.
+        # The next step gets a copy of the state.
         state = BucketState(bytes(self.state.header), tuple(self.state.open_rows), tuple(self.state.waiting))
         step = self.worker.advance(state, arrived, watermark_us, finished=finished)
         self.state = step.state
         self.late += step.counts.late_rows
-        for given_rows, table in zip(self.given, self.local.tables(step.results.columns), strict=True):
-            given_rows.append(table)
+        for tables, table in zip(self.tables, self.local.tables(step.results.columns), strict=True):
+            tables.append(table)
 
     def rows(self, query: int = 0) -> list[dict[str, Any]]:
-        return [row for table in self.given[query] for row in table.to_pylist()]
+        return [row for table in self.tables[query] for row in table.to_pylist()]
 
 
-def micros(at: datetime) -> int:
-    return (at - EPOCH) // timedelta(microseconds=1)
+def micros(time: datetime) -> int:
+    return (time - EPOCH) // timedelta(microseconds=1)
 
 
 def check(example: Example, cuts: list[int], lag: int) -> None:
-    """Rows arrive in pieces; the watermark follows the latest row seen by some half seconds."""
+    """Feeds the rows in pieces. The watermark is `lag` half seconds behind the latest row."""
     try:
         stream = Stream([ost.events(example.text)], example.table.schema)
     except QueryError as error:
@@ -93,14 +94,14 @@ def check(example: Example, cuts: list[int], lag: int) -> None:
         assume(False)
     on_time: list[dict[str, Any]] = []
     watermark = NO_TIME
-    places = sorted({0, *(cut % (example.table.num_rows + 1) for cut in cuts), example.table.num_rows})
-    for start, end in pairwise(places):
+    edges = sorted({0, *(cut % (example.table.num_rows + 1) for cut in cuts), example.table.num_rows})
+    for start, end in pairwise(edges):
         piece = example.table.slice(start, end - start)
         on_time += [row for row in piece.to_pylist() if row["ts"] is not None and micros(row["ts"]) > watermark]
-        seen = [micros(at) for at in example.table.slice(0, end)["ts"].to_pylist() if at is not None]
+        times = [micros(ts) for ts in example.table.slice(0, end)["ts"].to_pylist() if ts is not None]
         stream.step(piece, watermark)
-        if seen:
-            watermark = max(watermark, max(seen) - 500_000 * lag)
+        if times:
+            watermark = max(watermark, max(times) - 500_000 * lag)
             stream.step(None, watermark)
     stream.step(None, watermark, finished=True)
     difference = differing(bind(example.text), on_time, stream.rows())
@@ -108,7 +109,7 @@ def check(example: Example, cuts: list[int], lag: int) -> None:
 
 
 def windowed(knobs: Knobs) -> st.SearchStrategy[Example]:
-    """Examples whose windows are cut by time."""
+    """Examples with windows over time."""
     within = st.sampled_from(TIMED)
     return st.builds(
         lambda example, bound: Example(_with_windows(example.text, bound), example.table),
@@ -151,7 +152,7 @@ SHARING = st.sampled_from(["dynamic", "always", "never"])
 @given(windowed(replace(AGGREGATES_ONLY, negation=False, conjunction=False, selections=("",))), SHARING)
 @settings(max_examples=examples(40))
 def test_a_workload_that_shares(example: Example, sharing: str) -> None:
-    """The same query twice shares whatever can be shared."""
+    """Two copies of a query share everything that the engine can share."""
     try:
         stream = Stream([ost.events(example.text).with_options(sharing=sharing)] * 2, example.table.schema)
     except QueryError as error:
@@ -165,7 +166,7 @@ def test_a_workload_that_shares(example: Example, sharing: str) -> None:
     assert differing(bind(example.text), example.rows, stream.rows(1)) is None
 
 
-def test_a_stream_shares_as_it_is_told() -> None:
+def test_the_option_sharing_chooses_the_engines() -> None:
     text = f"TYPE kind TIME ts PATTERN SEQ(A, B+ b) WHERE NEXT(b).x > b.x {TIMED[0]} RETURN COUNT(*), SUM(b.x)"
     plain = text.replace("WHERE NEXT(b).x > b.x", "")
     rows = [{"kind": kind, "ts": EPOCH + timedelta(seconds=i), "x": i} for i, kind in enumerate("ABBAB")]

@@ -1,4 +1,4 @@
-"""An event query said in SQL finds the oracle's matches: two languages and two engines for one question."""
+"""An event query that is translated to SQL has the matches of the oracle."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ostinato.errors import QueryError
 from ostinato.event_queries.language.event_to_sql import event_query_to_sql
 from ostinato.reference.trend_oracle import trend_matches
 
-SAYABLE = replace(MATCHES_ONLY, negation=False, windows=False, several_variables=False, depth=2)
+TRANSLATABLE = replace(MATCHES_ONLY, negation=False, windows=False, several_variables=False, depth=2)
 
 
 def check(text: str, table: pa.Table) -> None:
@@ -29,38 +29,40 @@ def check(text: str, table: pa.Table) -> None:
         return
     [clause] = re.findall(r"MATCH_RECOGNIZE \((.*)\n\)", statement, re.DOTALL)
     rows = ost.match(clause, table).to_pylist()
-    found: dict[tuple[object, ...], list[tuple[int, str]]] = {}
+    events_of_match: dict[tuple[object, ...], list[tuple[int, str]]] = {}
     keys = dict.fromkeys((*bound.group_by, *bound.same))
     for row in rows:
         if row["variable"] != "SKIPPED":
             match = (*(row[key] for key in keys), row["match_number"])
-            found.setdefault(match, []).append((row["id"], row["variable"]))
+            events_of_match.setdefault(match, []).append((row["id"], row["variable"]))
     ids = table.column("id").to_pylist()
-    expected = (tuple((ids[at], name) for at, name in match.pairs) for match in trend_matches(bound, table.to_pylist()))
-    assert Counter(map(tuple, found.values())) == Counter(expected)
+    expected = (
+        tuple((ids[row], name) for row, name in match.pairs) for match in trend_matches(bound, table.to_pylist())
+    )
+    assert Counter(map(tuple, events_of_match.values())) == Counter(expected)
 
 
-@given(event_queries(SAYABLE), event_tables(6))
+@given(event_queries(TRANSLATABLE), event_tables(6))
 def test_matches(text: str, table: pa.Table) -> None:
-    # With ties STRICT differs: rows of one time have an order in SQL.
+    # With ties, STRICT differs: SQL also orders rows of the same time.
     if "STRICT" not in text or len(set(table["ts"].to_pylist())) == table.num_rows:
         check(text, table)
 
 
 @pytest.mark.slow
 @settings(max_examples=examples(250))
-@given(event_queries(replace(SAYABLE, depth=3)), event_tables(7, ties=False))
+@given(event_queries(replace(TRANSLATABLE, depth=3)), event_tables(7, ties=False))
 def test_matches_deeply(text: str, table: pa.Table) -> None:
     check(text, table)
 
 
-def test_what_cannot_be_said() -> None:
-    said = {
+def test_untranslatable_queries_raise() -> None:
+    reasons = {
         "PATTERN SEQ(A, B) SKIP TILL NEXT MATCH": "SKIP TILL NEXT MATCH",
         "PATTERN SEQ(A, NOT C, B)": "NOT",
         "PATTERN SEQ(A, B) WITHIN 2 SECONDS TUMBLE": "windows",
     }
-    for text, why in said.items():
-        with pytest.raises(QueryError, match=why) as raised:
+    for text, reason in reasons.items():
+        with pytest.raises(QueryError, match=reason) as raised:
             event_query_to_sql(bind(f"TYPE kind TIME ts {text} RETURN COUNT(*)"), "events")
         assert raised.value.code == "CANNOT_BE_SAID_IN_SQL"

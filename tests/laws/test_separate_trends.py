@@ -1,4 +1,4 @@
-"""The engine that computes each query by itself gives what the oracle gives, at once and in steps."""
+"""The engine that computes each query by itself gives the oracle's results, in one call and in several."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ KNOBS = replace(AGGREGATES_ONLY, conjunction=False, decimals=False)
 
 
 def case(text: str, rows: list[dict[str, Any]]) -> Prepared:
-    """Queries that are declined, and those with more matches than the oracle bears, are no examples."""
+    """The prepared query. Rejects queries that are declined, and queries with too many matches for the oracle."""
     try:
         ready = prepared(bind(text), rows)
         ready.expected()
-        ready.whole()
+        ready.all_events()
     except QueryError as error:
         assert error.code in DECLINED, error
         assume(False)
@@ -37,11 +37,11 @@ def case(text: str, rows: list[dict[str, Any]]) -> Prepared:
 def check(ready: Prepared, rows: list[dict[str, Any]], cuts: list[int]) -> None:
     times = sorted({time_us(row["ts"]) for row in rows if row["ts"] is not None})
     moments = sorted({times[cut % len(times)] for cut in cuts}) if times else []
-    event("some" if ready.expected() else "no match")
+    event("matches" if ready.expected() else "no match")
     for exact in (True, False):
         engine = SeparateEngine([ready.program], exact)
-        for (found,) in (at_once(engine, ready), in_steps(engine, ready, moments)):
-            assert trend_programs.differing(ready, found) is None
+        for (results,) in (at_once(engine, ready), in_steps(engine, ready, moments)):
+            assert trend_programs.differing(ready, results) is None
 
 
 CUTS = st.lists(st.integers(0, 100), max_size=3)
@@ -66,7 +66,7 @@ def test_equals_the_oracle_deeply(text: str, table: Any, cuts: list[int]) -> Non
 @given(event_queries(replace(KNOBS, adjacent=False, several_variables=False)), event_tables(), CUTS)
 @settings(max_examples=examples(150))
 def test_running_sums(text: str, table: Any, cuts: list[int]) -> None:
-    """No edge is tested: most of these are running sums."""
+    """Without conditions between events. The engine computes most of these queries as running sums."""
     rows = table.to_pylist()
     check(case(text, rows), rows, cuts)
 

@@ -1,4 +1,4 @@
-"""The shared matcher finds the oracle's matches, with keep masks a subset of them, however the rows are cut."""
+"""The shared matcher finds the oracle's matches, and with keep masks a subset, however the rows are cut."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ostinato.workloads.matcher.ledger import TAG_RANGE, KeepMasks
 from ostinato.workloads.matcher.matcher_run import MatcherRun
 from ostinato.workloads.matcher.store import CLASS, LISTED, STATUS, USED
 
-TAKEN = Knobs(aggregates=False, conjunction=False, decimals=False, selections=("", "", "STRICT"))
+SHAREABLE = Knobs(aggregates=False, conjunction=False, decimals=False, selections=("", "", "STRICT"))
 NOT_SHARED = "the shared matcher takes none of the queries"
 DECLINED = Declined(EVENT_QUERIES)
 QUIET = settings(deadline=None, suppress_health_check=list(HealthCheck))
@@ -34,7 +34,7 @@ _PATTERNS = (
     "SEQ(A+ a, B+ b)",
 )
 _AT_OFFSETS = ("SEQ(C c, A a, B b)", "SEQ(D d, A a, B b)", "SEQ(C c, NOT D d, A a, B b)", "SEQ(A e, A a, B b, D d)")
-"""With a condition between a and b: what they have in common isn't at their start."""
+"""These queries share a chain in the middle, with a condition between a and b."""
 TABLES = st.one_of(seeded_event_tables(), seeded_event_tables(), event_tables(10))
 _WHERE = ("", "WHERE a.x < b.x", "WHERE a.x <= b.x AND a.y > 0", "WHERE a.x + b.x < 5", "WHERE a.x < 3")
 _EXTENTS = ("", "WITHIN 5 EVENTS", "WITHIN 8 EVENTS", "WITHIN 3 SECONDS SLIDE 1 SECOND")
@@ -48,7 +48,7 @@ def most_examples_say_something() -> Iterator[None]:
 
 @st.composite
 def related_queries(draw: Draw) -> list[str]:
-    """Queries of one stream that have much in common."""
+    """Queries of one stream that share many states."""
     within = draw(st.sampled_from(_EXTENTS))
     sharing = draw(st.sampled_from(["at the start", "at offsets", "but for conditions"]))
     patterns, conditions = (_AT_OFFSETS, _WHERE[1:3]) if sharing == "at offsets" else (_PATTERNS, _WHERE)
@@ -59,26 +59,26 @@ def related_queries(draw: Draw) -> list[str]:
     return [f"TYPE kind TIME ts\nPATTERN {pattern}\n{where}\n{within}\nRETURN MATCHES" for pattern, where in picks]
 
 
-def taken(texts: list[str], rows: Any, **options: bool) -> list[Workload]:
-    """The workloads of the streams of these queries; at least one."""
+def shared_workloads(texts: list[str], rows: Any, **options: bool) -> list[Workload]:
+    """The workloads of these queries, one for each stream. Rejects queries without any."""
     with DECLINED.example():
-        found = workloads(texts, rows, **options)
-        if not found:
+        shared = workloads(texts, rows, **options)
+        if not shared:
             DECLINED.leave_out(NOT_SHARED)
-    DECLINED.answered(rows=any(work.expected(query) for work in found for query in range(len(work.texts))))
-    return found
+    DECLINED.answered(rows=any(work.expected(query) for work in shared for query in range(len(work.texts))))
+    return shared
 
 
 def cuts_of(data: st.DataObject, work: Workload) -> list[int]:
-    """Where calls start; between rows of one time too."""
+    """Rows at which calls start; cuts may separate rows of the same time."""
     return sorted(data.draw(st.lists(st.integers(0, len(work.events.time)), max_size=3)))
 
 
-def random_orders(seed: int, every: int = 3) -> Any:
-    """Keep masks that drop some patterns of some slots for some tags, other ones every few rows."""
+def random_keep_masks(seed: int, every: int = 3) -> Any:
+    """Random keep masks. They drop some patterns of some slots for some tags, and change after `every` calls."""
     state: dict[str, Any] = {"calls": 0, "keep_masks": None}
 
-    def give(run: MatcherRun) -> KeepMasks:
+    def next_keep_masks(run: MatcherRun) -> KeepMasks:
         if state["keep_masks"] is None or state["calls"] % every == 0:
             rng = np.random.default_rng((seed, state["calls"]))
             slots, words = len(run.ledger.visits), run.plan.nodes.patterns.shape[1]
@@ -88,20 +88,20 @@ def random_orders(seed: int, every: int = 3) -> Any:
         state["calls"] += 1
         return state["keep_masks"]  # type: ignore[no-any-return]
 
-    return give
+    return next_keep_masks
 
 
 def recount(run: MatcherRun) -> None:
-    """`live` is what is in the lists."""
+    """Checks that `ledger.live` counts the listed partial matches of each class."""
     used = int(run.store.counts[USED])
     classes = run.store.links[:used, CLASS][run.store.kin[:used, STATUS] == LISTED]
     assert np.array_equal(np.bincount(classes, minlength=len(run.ledger.live)), run.ledger.live)
 
 
-@given(event_examples(TAKEN), st.data())
+@given(event_examples(SHAREABLE), st.data())
 @settings(QUIET, max_examples=examples(150))
 def test_the_matches_are_those_of_the_oracle_however_rows_are_cut(example: Example, data: st.DataObject) -> None:
-    for work in taken([example.text], example.rows):
+    for work in shared_workloads([example.text], example.rows):
         expected = work.expected(0)
         event("matches" if expected else "none")
         assert in_calls(work, cuts_of(data, work), watch=recount) == [expected], example.text
@@ -112,10 +112,10 @@ SHARING: st.SearchStrategy[dict[str, bool]] = st.fixed_dictionaries({"offsets": 
 
 @given(related_queries(), TABLES, SHARING, st.data())
 @settings(QUIET, max_examples=examples(200))
-def test_a_workload_gives_what_each_query_gives(
+def test_a_workload_gives_the_matches_of_each_query(
     texts: list[str], table: Any, sharing: dict[str, bool], data: st.DataObject
 ) -> None:
-    for work in taken(texts, table.to_pylist(), **sharing):
+    for work in shared_workloads(texts, table.to_pylist(), **sharing):
         expected = [work.expected(query) for query in range(len(work.texts))]
         event("segments" if any(step.segment >= 0 for step in work.merged.steps) else "no segments")
         event("guards" if any(step.guards for step in work.merged.steps) else "no guards")
@@ -129,19 +129,21 @@ def test_a_workload_gives_what_each_query_gives(
     SHARING,
 )
 @settings(QUIET, max_examples=examples(200))
-def test_orders_only_take_matches_away(texts: list[str], table: Any, seed: int, sharing: dict[str, bool]) -> None:
-    for work in taken(texts, table.to_pylist(), **sharing):
-        found = in_calls(work, [], random_orders(seed), recount)
-        for query, some in enumerate(found):
-            left = work.expected(query)
-            event("dropped" if len(some) < len(left) else "whole")
-            for match in some:
-                left.remove(match)
+def test_keep_masks_only_remove_matches(texts: list[str], table: Any, seed: int, sharing: dict[str, bool]) -> None:
+    for work in shared_workloads(texts, table.to_pylist(), **sharing):
+        matches = in_calls(work, [], random_keep_masks(seed), recount)
+        for query, matches_of_query in enumerate(matches):
+            expected = work.expected(query)
+            event("dropped" if len(matches_of_query) < len(expected) else "nothing dropped")
+            for match in matches_of_query:
+                expected.remove(match)
 
 
 @given(related_queries(), TABLES, st.integers(0, 99), st.data())
 @settings(QUIET, max_examples=examples(100))
-def test_cuts_change_nothing_under_orders_either(texts: list[str], table: Any, seed: int, data: st.DataObject) -> None:
-    for work in taken(texts, table.to_pylist()):
-        once = in_calls(work, [], random_orders(seed, 1 << 30))
-        assert in_calls(work, cuts_of(data, work), random_orders(seed, 1 << 30)) == once
+def test_cuts_change_nothing_with_keep_masks_either(
+    texts: list[str], table: Any, seed: int, data: st.DataObject
+) -> None:
+    for work in shared_workloads(texts, table.to_pylist()):
+        once = in_calls(work, [], random_keep_masks(seed, 1 << 30))
+        assert in_calls(work, cuts_of(data, work), random_keep_masks(seed, 1 << 30)) == once

@@ -1,4 +1,4 @@
-"""Workloads of different event queries give what the oracle gives for each, at once and in steps."""
+"""Workloads of event queries give the oracle's results of each query, in one call and in several."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ostinato.reference.trend_matches import TooManyRuns, time_us
 CUTS = st.lists(st.integers(0, 100), max_size=3)
 PLAIN_TABLES = event_tables(ties=False, special=False, kinds="AABBC")
 TABLES = st.one_of(PLAIN_TABLES, PLAIN_TABLES, event_tables())
-"""Most of them without several events at one time and without NaN, which hide wrong sums."""
+"""Most tables have neither ties nor NaN, because these hide wrong sums."""
 SHARING = st.sampled_from(["dynamic", "dynamic", "always"])
 
 SUM_OF_DOUBLES = ["TYPE kind TIME ts PATTERN SEQ(A+, C) RETURN SUM(C.y), AVG(C.y)"] * 2
@@ -36,7 +36,7 @@ ONE_TREND = event_table(
 
 
 def workload(texts: list[str], rows: list[dict[str, Any]]) -> list[Prepared]:
-    """Queries that are declined, and those with more matches than the oracle bears, are no examples."""
+    """The prepared queries. Rejects queries that are declined, and queries with too many matches for the oracle."""
     try:
         ready = prepared_workload([bind(text) for text in texts], rows)
         for query in ready:
@@ -50,7 +50,7 @@ def workload(texts: list[str], rows: list[dict[str, Any]]) -> list[Prepared]:
 
 
 def check(texts: list[str], rows: list[dict[str, Any]], cuts: list[int], sharing: Sharing) -> None:
-    """Every engine that the plan chooses, with exact and with approximate numbers."""
+    """Tests all engines that the plan chooses, with exact and with approximate numbers."""
     ready = workload(texts, rows)
     times = sorted({time_us(row["ts"]) for row in rows if row["ts"] is not None})
     moments = sorted({times[cut % len(times)] for cut in cuts}) if times else []
@@ -59,8 +59,8 @@ def check(texts: list[str], rows: list[dict[str, Any]], cuts: list[int], sharing
     for group in groups:
         for exact in (True, False):
             engine = engine_of(group, exact, sharing)
-            for found in (at_once(engine, ready[0]), in_steps(engine, ready[0], moments)):
-                for member, results in zip(group.members, found, strict=True):
+            for results_of_programs in (at_once(engine, ready[0]), in_steps(engine, ready[0], moments)):
+                for member, results in zip(group.members, results_of_programs, strict=True):
                     difference = trend_programs.differing(ready[member.query], results)
                     assert difference is None, f"query {member.query} of {texts}: {difference}"
 

@@ -1,4 +1,4 @@
-"""Slices matched where neighbours' rows can't be read, stitched at their edges: the same rows as without slices."""
+"""Slices that can't read the rows of their neighbours, stitched at their edges, give the same rows as one slice."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def answer(query: MatchRecognize, table: pa.Table) -> Answer:
 
 
 def answer_in_slices(query: MatchRecognize, table: pa.Table, cuts: list[int]) -> tuple[Answer, int]:
-    """The answer, and how many matches slices found by themselves."""
+    """The answer, and the number of rows that slices found before stitching."""
     table = as_table(table, Settings())
     local = LocalPlan(make_plan(bind(query, table.column_names)), table.schema, Settings(), Limits())
     try:
@@ -67,28 +67,28 @@ def _in_slices(local: LocalPlan, table: pa.Table, cuts: list[int]) -> tuple[Answ
     bits = {f"__bits{i}": pa.array(mask.astype(np.int64)) for i, mask in enumerate(batch.row_masks)}
     shipped = pa.table({**batch.arrays, **bits})
     conditions = [(name, 0) for name in bits]
-    found: list[tuple[int, OutputRows]] = []
+    numbered_rows: list[tuple[int, OutputRows]] = []
     records: list[bytes] = []
-    for number, part in enumerate(_ranges(local, batch, shipped, cuts)):
-        outcome = SliceWorker(local.typed, conditions).run(part, number)
-        found += [(number, outcome.front), (-1, outcome.rest)]
+    for number, slice_rows in enumerate(_ranges(local, batch, shipped, cuts)):
+        outcome = SliceWorker(local.typed, conditions).run(slice_rows, number)
+        numbered_rows += [(number, outcome.front), (-1, outcome.rest)]
         records += edge_records(outcome.edges)
-    alone = sum(rows.count for _, rows in found)
+    rows_of_slices = sum(rows.count for _, rows in numbered_rows)
     before: dict[int, int] = {}
     for stitched in Stitcher(local.typed, conditions).run(edges_of(reversed(records))):
-        found.append((-1, stitched.rows))
+        numbered_rows.append((-1, stitched.rows))
         before |= stitched.numbers_before
     numbers = numbered_slots(local.plan)
     answers: Counter[str] = Counter()
-    for number, rows in found:
+    for number, rows in numbered_rows:
         offsets = pa.array(np.full(rows.count, before.get(number, 0)))
         measured = local.measured(OutputRows(rows.count, renumbered(rows.arrays, numbers, offsets)))
         answers.update(map(repr, rows_of(measured)))
-    return answers, alone
+    return answers, rows_of_slices
 
 
 def _ranges(local: LocalPlan, batch: object, shipped: pa.Table, cuts: list[int]) -> list[pa.Table]:
-    """What range partitioning would give: rows in ranges of keys and order, ties together; inside in any order."""
+    """Ranges of rows as of Spark's range partitioning. Ties are in the same range. Rows of a range have any order."""
     bound = local.plan.bound
     columns = [*bound.partition_by, *(key.column for key in bound.order_by)]
     ordered = Worker(local.typed).order(batch, sorts_keys=True)  # type: ignore[arg-type]
@@ -97,8 +97,12 @@ def _ranges(local: LocalPlan, batch: object, shipped: pa.Table, cuts: list[int])
     ties = [repr(row) for row in rows_of(in_order.select(dict.fromkeys(columns)))]
     edges = sorted({min(cut, len(shipped)) for cut in cuts} | {0, len(shipped)})
     edges = [edge for edge in edges if edge in (0, len(shipped)) or ties[edge] != ties[edge - 1]]
-    parts = [in_order.slice(first, end - first) for first, end in pairwise(edges)]
-    return [part.take(pa.array(np.arange(len(part))[::-1])) for part in parts if len(part)]
+    ranges = [in_order.slice(first, end - first) for first, end in pairwise(edges)]
+    return [
+        rows_of_range.take(pa.array(np.arange(len(rows_of_range))[::-1]))
+        for rows_of_range in ranges
+        if len(rows_of_range)
+    ]
 
 
 def check(text: str, table: pa.Table, cuts: list[int]) -> None:
@@ -106,21 +110,21 @@ def check(text: str, table: pa.Table, cuts: list[int]) -> None:
         query = parse_clause(text)
         if not query.order_by:
             DECLINED.leave_out("nothing to slice by: there is no ORDER BY")
-        whole = answer(query, table)
+        unsliced = answer(query, table)
         if declined_by_tasks(make_plan(bind(query, table.column_names))) is not None:
             DECLINED.leave_out("tasks decline to slice it")
-    DECLINED.answered(rows=isinstance(whole, Counter) and bool(whole))
-    found, alone = answer_in_slices(query, table, cuts)
-    event(f"slices found something by themselves: {alone > 0}")
-    if isinstance(whole, str):  # which of several keys' errors comes first isn't told by the query
-        assert isinstance(found, str), f"{text}\n{cuts}\n{table.to_pylist()}"
+    DECLINED.answered(rows=isinstance(unsliced, Counter) and bool(unsliced))
+    sliced, rows_of_slices = answer_in_slices(query, table, cuts)
+    event(f"slices found rows before stitching: {rows_of_slices > 0}")
+    if isinstance(unsliced, str):  # the query doesn't define which error comes first
+        assert isinstance(sliced, str), f"{text}\n{cuts}\n{table.to_pylist()}"
     else:
-        assert found == whole, f"{text}\n{cuts}\n{table.to_pylist()}"
+        assert sliced == unsliced, f"{text}\n{cuts}\n{table.to_pylist()}"
 
 
 @pytest.fixture(autouse=True, scope="module")
-def short_looks() -> Iterator[None]:
-    """So few rows at a time that small tables need several looks."""
+def short_searches() -> Iterator[None]:
+    """Slices search few rows at a time, so that small tables need several searches."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slice_worker, "_FIRST_LOOK", 2)
         yield
@@ -156,13 +160,13 @@ def test_match_modes_deeply(text: str, table: pa.Table, cuts: list[int]) -> None
 @pytest.mark.parametrize("case", [case for case in load_cases() if "ORDER BY" in case.clause], ids=lambda case: case.id)
 @pytest.mark.parametrize("rows", [1, 3, 1000])
 def test_cases(case: Case, rows: int) -> None:
-    """Every conformance case in slices of so many rows."""
+    """All conformance cases in slices of `rows` rows."""
     try:
         query = parse_clause(case.clause, input_name=case.input_name)
-        whole = answer(query, case.table())
+        unsliced = answer(query, case.table())
     except OstinatoError as error:
-        assert error.code == case.error  # errors of the clause show before any row is matched
+        assert error.code == case.error  # errors of the clause are raised before matching
         return
     if declined_by_tasks(make_plan(bind(query, case.table().column_names))) is None:
         cuts = list(range(0, case.table().num_rows, rows))
-        assert answer_in_slices(query, case.table(), cuts)[0] == whole
+        assert answer_in_slices(query, case.table(), cuts)[0] == unsliced

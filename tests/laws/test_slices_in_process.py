@@ -34,8 +34,8 @@ def most_examples_say_something() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def short_looks() -> Iterator[None]:
-    """So few rows at a time that small tables need several looks."""
+def short_searches() -> Iterator[None]:
+    """Slices search few rows at a time, so that small tables need several searches."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(in_process, "_FIRST_LOOK", 2)
         patch.setattr(in_process, "_FIRST_REPEAT", 1)
@@ -43,24 +43,24 @@ def short_looks() -> Iterator[None]:
 
 
 def answer(query: MatchRecognize, table: pa.Table, parallel: Parallel) -> list[str] | str:
-    """The rows in their order, in a form that can be compared; or the code of the error that rows show."""
+    """The rows as texts in their order, or the code of an error in the data."""
     try:
         return [repr(row) for row in rows_of(match_table(query, table, parallel=parallel))]
     except MatchError as error:
         return error.code
 
 
-def answer_alone(text: str, table: pa.Table) -> tuple[MatchRecognize, list[str] | str]:
+def answer_unsliced(text: str, table: pa.Table) -> tuple[MatchRecognize, list[str] | str]:
     """The query, and its answer without slices."""
     with DECLINED.example():
         query = parse_clause(text)
-        alone = answer(query, table, Parallel())
-    DECLINED.answered(rows=isinstance(alone, list) and bool(alone))
-    return query, alone
+        unsliced = answer(query, table, Parallel())
+    DECLINED.answered(rows=isinstance(unsliced, list) and bool(unsliced))
+    return query, unsliced
 
 
-def smallest(query: MatchRecognize, table: pa.Table) -> int:
-    """The smallest slice that has a row of its own."""
+def smallest_slice(query: MatchRecognize, table: pa.Table) -> int:
+    """The smallest number of rows per slice that the engine accepts."""
     for rows in range(1, 200):
         try:
             match_table(query, table, parallel=Parallel(2, rows))
@@ -75,8 +75,8 @@ def smallest(query: MatchRecognize, table: pa.Table) -> int:
 
 
 def check(text: str, table: pa.Table, more: int, workers: int) -> None:
-    query, alone = answer_alone(text, table)
-    assert answer(query, table, Parallel(workers, smallest(query, table) + more)) == alone
+    query, unsliced = answer_unsliced(text, table)
+    assert answer(query, table, Parallel(workers, smallest_slice(query, table) + more)) == unsliced
 
 
 @given(clauses(), TABLES, st.integers(0, 5), st.integers(2, 3))
@@ -91,15 +91,15 @@ def test_match_modes(text: str, table: pa.Table, more: int, workers: int) -> Non
 
 @settings(max_examples=examples(40))
 @given(st.one_of(clauses(), clauses(modes=True)), TABLES, st.sampled_from([1, 2, 8]))
-def test_slices_of_our_own_choice_and_where_they_are_given_up(text: str, table: pa.Table, spare: int) -> None:
+def test_automatic_slices_and_slices_that_give_up(text: str, table: pa.Table, spare: int) -> None:
     """A slice gives up when one row in `spare` would be searched twice."""
-    query, alone = answer_alone(text, table)
+    query, unsliced = answer_unsliced(text, table)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slices, "SMALLEST_SLICE", 1)
         patch.setattr(slices, "SLICES_PER_WORKER_IF_WASTED", 2)
         for module in (slices, in_process):
             patch.setattr(module, "ROWS_PER_REPEATED_ROW", spare)
-        assert answer(query, table, Parallel(2)) == alone
+        assert answer(query, table, Parallel(2)) == unsliced
 
 
 @pytest.mark.slow
@@ -122,8 +122,8 @@ def test_cases(case: Case) -> None:
     query = None
     try:
         query = parse_clause(case.clause, input_name=case.input_name)
-        alone = answer(query, case.table(), Parallel())
+        unsliced = answer(query, case.table(), Parallel())
     except OstinatoError as error:
-        assert error.code == case.error  # errors of the clause show before any row is matched
+        assert error.code == case.error  # errors of the clause are raised before matching
         return
-    assert answer(query, case.table(), Parallel(2, smallest(query, case.table()) + 1)) == alone
+    assert answer(query, case.table(), Parallel(2, smallest_slice(query, case.table()) + 1)) == unsliced

@@ -1,4 +1,4 @@
-"""Streams: what the steps give plus what the end decides equals a batch over the rows that were not late."""
+"""The results of all steps of a stream equal those of a batch over the rows that weren't late."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def most_examples_say_something() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which rows come in which step, and the watermark of each step."""
+    """The rows and the watermark of each step."""
 
     cuts: tuple[int, ...]
     watermarks: tuple[int, ...]
@@ -49,8 +49,8 @@ class Plan:
         edges = sorted(min(cut, table.num_rows) for cut in self.cuts)
         first = [0, *edges]
         last = [*edges, table.num_rows]
-        parts = [table.slice(start, end - start) for start, end in zip(first, last, strict=True)]
-        return list(zip(parts, sorted(self.watermarks), strict=True))
+        pieces = [table.slice(start, end - start) for start, end in zip(first, last, strict=True)]
+        return list(zip(pieces, sorted(self.watermarks), strict=True))
 
 
 @st.composite
@@ -70,8 +70,8 @@ _ORDERS = ("t, id", "t, id DESC", "t", "t, s DESC NULLS LAST", "t NULLS LAST, x"
 def timed_clauses(draw: Draw, *, modes: bool = False) -> str:
     """A clause ordered by time first; WITHIN and timeouts more often than elsewhere."""
     lines = [line for line in draw(clauses(modes=modes)).split("\n") if not line.startswith("ORDER BY")]
-    at = 1 if lines[0].startswith("PARTITION") else 0
-    lines.insert(at, f"ORDER BY {draw(st.sampled_from(_ORDERS))}")
+    order_line = 1 if lines[0].startswith("PARTITION") else 0
+    lines.insert(order_line, f"ORDER BY {draw(st.sampled_from(_ORDERS))}")
     if not any(line.startswith("WITHIN") for line in lines) and draw(st.booleans()):
         pattern = next(i for i, line in enumerate(lines) if line.startswith("PATTERN"))
         lines.insert(pattern + 1, f"WITHIN INTERVAL '{draw(st.integers(0, 4))}' MINUTE")
@@ -82,22 +82,22 @@ def timed_clauses(draw: Draw, *, modes: bool = False) -> str:
 
 
 def on_time(steps: list[tuple[pa.Table, int]]) -> pa.Table:
-    """The rows that aren't late: later than the watermark of the step before. Written without the engine's help."""
-    kept: list[dict[str, Any]] = []
+    """The rows that aren't late: their time is after the watermark of the previous step. Doesn't use the engine."""
+    rows_on_time: list[dict[str, Any]] = []
     watermark = None
-    for rows, following in steps:
+    for rows, next_watermark in steps:
         for row in rows.to_pylist():
             if row["t"] is None:
                 continue
             moment = int(row["t"].timestamp() * 1_000_000)
             if watermark is None or moment > watermark:
-                kept.append(row)
-        watermark = following
-    return pa.Table.from_pylist(kept, schema=pa.schema(COLUMNS))
+                rows_on_time.append(row)
+        watermark = next_watermark
+    return pa.Table.from_pylist(rows_on_time, schema=pa.schema(COLUMNS))
 
 
 def streamed(text: str, steps: list[tuple[pa.Table, int]], **options: Any) -> StreamTester:
-    """Every state is bytes: what isn't in them is lost between two steps."""
+    """Runs all steps. Between steps the tester keeps only the serialised state."""
     stream = StreamTester(parse_clause(text), COLUMNS, **options)
     for rows, watermark in steps:
         stream.feed(rows, watermark=watermark)
@@ -107,17 +107,17 @@ def streamed(text: str, steps: list[tuple[pa.Table, int]], **options: Any) -> St
 
 def check(text: str, table: pa.Table, plan: Plan) -> None:
     steps = plan.steps(table)
-    taken = on_time(steps)
+    rows_on_time = on_time(steps)
     expected = None
     with DECLINED.example(), suppress(MatchError):
-        expected = match_table(parse_clause(text), taken)
+        expected = match_table(parse_clause(text), rows_on_time)
     if expected is None:
         with pytest.raises(MatchError):
             streamed(text, steps)
         return
     DECLINED.answered(rows=expected.num_rows > 0)
     stream = streamed(text, steps)
-    assert stream.late_rows == table.num_rows - taken.num_rows
+    assert stream.late_rows == table.num_rows - rows_on_time.num_rows
     assert differing(expected.column_names, rows_of(stream.results), expected.to_pylist()) is None
 
 
@@ -133,16 +133,16 @@ def test_match_modes(text: str, table: pa.Table, plan: Plan) -> None:
 
 @given(timed_clauses(), TABLES, plans())
 def test_patterns_of_fixed_length(text: str, table: pa.Table, plan: Plan) -> None:
-    """They have a kernel of their own, which doesn't tell dead starts from open ones."""
+    """Patterns of fixed length have their own kernel. It doesn't distinguish dead starts from open ones."""
     check(_each_variable_once(text), table, plan)
 
 
 def _each_variable_once(text: str) -> str:
     lines = text.split("\n")
-    at = next(i for i, line in enumerate(lines) if line.startswith("PATTERN"))
-    names = variables_in(lines[at].removeprefix("PATTERN"))
+    pattern = next(i for i, line in enumerate(lines) if line.startswith("PATTERN"))
+    names = variables_in(lines[pattern].removeprefix("PATTERN"))
     assume(names)
-    lines[at] = f"PATTERN ({' '.join(names)})"
+    lines[pattern] = f"PATTERN ({' '.join(names)})"
     return "\n".join(lines)
 
 
@@ -165,19 +165,19 @@ def test_match_modes_deeply(text: str, table: pa.Table, plan: Plan) -> None:
 
 @given(timed_clauses(), tables(), st.lists(st.integers(0, 8), max_size=5), st.integers(0, 2))
 def test_eager_streams(text: str, table: pa.Table, cuts: list[int], delay: int) -> None:
-    """Rows come in the order of their times, cut between times; the watermark follows, or there is none."""
+    """Rows arrive in order of time. Rows of the same time arrive together. `delay` 2 means no watermark."""
     rows = sorted((row for row in table.to_pylist() if row["t"] is not None), key=lambda row: row["t"])
-    taken = pa.Table.from_pylist(rows, schema=pa.schema(COLUMNS))
+    rows_with_time = pa.Table.from_pylist(rows, schema=pa.schema(COLUMNS))
     with DECLINED.example():
         try:
-            expected = match_table(parse_clause(text), taken)
+            expected = match_table(parse_clause(text), rows_with_time)
         except MatchError as error:
             DECLINED.leave_out(error.code)
         stream = StreamTester(parse_clause(text), COLUMNS, eager=True)
     DECLINED.answered(rows=expected.num_rows > 0)
     edges = [cut for cut in sorted(cuts) if 0 < cut < len(rows) and rows[cut]["t"] != rows[cut - 1]["t"]]
     for start, end in zip([0, *edges], [*edges, len(rows)], strict=True):
-        step = taken.slice(start, end - start)
+        step = rows_with_time.slice(start, end - start)
         latest = max(row["t"] for row in step.to_pylist()) if end > start else None
         watermark = None if latest is None or delay == 2 else int(latest.timestamp() * 1_000_000) - delay * 60_000_000
         stream.feed(step, watermark=watermark)
@@ -190,8 +190,8 @@ def test_eager_streams(text: str, table: pa.Table, cuts: list[int], delay: int) 
 
 
 @given(timed_clauses(), TABLES, plans(3))
-def test_nothing_happens_before_the_wake_up_call(text: str, table: pa.Table, plan: Plan) -> None:
-    """A bucket that gets no rows needs looking at only when it asked for it."""
+def test_nothing_happens_before_the_timer_fires(text: str, table: pa.Table, plan: Plan) -> None:
+    """A bucket without new rows is processed only when its timer fires."""
     with DECLINED.example():
         stream = StreamTester(parse_clause(text), COLUMNS)
         try:
@@ -207,10 +207,10 @@ def test_nothing_happens_before_the_wake_up_call(text: str, table: pa.Table, pla
             assert stream.advance_watermark(wake_at - 1) == []
             assert (stream.open_runs, stream.buffered_rows) == before
         try:
-            given_now = stream.advance_watermark(wake_at)
-        except MatchError:  # the watermark decided rows that the clause fails on, as the batch would
+            new_results = stream.advance_watermark(wake_at)
+        except MatchError:  # the new watermark decides rows that the clause fails on, like the batch
             return
-        assert given_now or (stream.open_runs, stream.buffered_rows) != before or stream.wake_at_us != wake_at
+        assert new_results or (stream.open_runs, stream.buffered_rows) != before or stream.wake_at_us != wake_at
         assert stream.wake_at_us is None or stream.wake_at_us > wake_at
     before = (stream.open_runs, stream.buffered_rows)
     assert stream.advance_watermark(far) == []
@@ -220,17 +220,17 @@ def test_nothing_happens_before_the_wake_up_call(text: str, table: pa.Table, pla
 # --- conformance cases ------------------------------------------------------------------------------------------------
 
 
-def as_stream(case: Case) -> StreamTester | None:
+def stream_of_case(case: Case) -> StreamTester | None:
     try:
         query = parse_clause(case.clause, input_name=case.input_name)
         return StreamTester(query, case.table().schema)
     except OstinatoError as error:
-        # Errors of the clause show before any row is matched. The other cases aren't ordered by a time.
+        # Errors of the clause are raised before matching. The other cases aren't ordered by time.
         assert error.code in (case.error, "STREAM_NOT_SUPPORTED"), case.id
         return None
 
 
-CASES = [case for case in load_cases() if as_stream(case) is not None]
+CASES = [case for case in load_cases() if stream_of_case(case) is not None]
 
 
 def test_there_are_cases() -> None:
@@ -239,23 +239,23 @@ def test_there_are_cases() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_cases(case: Case) -> None:
-    """Every conformance case that is ordered by time, a row at a time."""
+    """All conformance cases that are ordered by time, one row per step."""
     query = parse_clause(case.clause, input_name=case.input_name)
-    stream = as_stream(case)
+    stream = stream_of_case(case)
     assert stream is not None
     table = case.table()
     try:
         expected = match_table(query, table)
     except MatchError as error:
         with pytest.raises(MatchError, match=error.code):
-            _fed_by_row(stream, table)
+            _feed_row_by_row(stream, table)
         return
-    _fed_by_row(stream, table)
+    _feed_row_by_row(stream, table)
     if not stream.late_rows:
         assert differing(expected.column_names, rows_of(stream.results), expected.to_pylist()) is None
 
 
-def _fed_by_row(stream: StreamTester, table: pa.Table) -> None:
+def _feed_row_by_row(stream: StreamTester, table: pa.Table) -> None:
     for i in range(table.num_rows):
         stream.feed(table.slice(i, 1))
     stream.finish()

@@ -1,4 +1,4 @@
-"""Summaries equal their definition, whatever the expression, the stream, the window and the cuts between batches."""
+"""Summaries equal their definition for every expression, stream, window and division into batches."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def test_the_automaton_accepts_the_expression(expression: str) -> None:
     words = oracle.language(SummaryQuery(expression, 1, 1))
     for length in range(1, 6):
         for word in product(automaton.types, repeat=length):
-            left = words
+            remaining = words
             for letter in word:
-                left = oracle.after(left, letter)
-            assert accepts(automaton, word) == oracle.has_empty(left)
+                remaining = oracle.after(remaining, letter)
+            assert accepts(automaton, word) == oracle.has_empty(remaining)
 
 
 @given(expressions)
@@ -65,7 +65,7 @@ def test_the_automaton_is_minimal_and_never_enters_its_start_again(expression: s
         assert len(set(futures)) == len(futures)
 
 
-def kept_of(
+def relevant_events(
     automaton: TypeAutomaton, events: list[oracle.SummaryEvent]
 ) -> tuple[WeightedEvents, list[oracle.SummaryEvent]]:
     relevant = [event for event in events if event.type in automaton.types]
@@ -76,22 +76,22 @@ def kept_of(
 
 
 @given(expressions, windows, selections, streams())
-def test_bridges_count_what_enumerating_counts(
+def test_bridges_count_the_matches_of_the_oracle(
     expression: str, window: int, selection: Selection, events: list[oracle.SummaryEvent]
 ) -> None:
     query = SummaryQuery(expression, window, 1, selection=selection)
     automaton = compile_expression(expression)
-    kept, relevant = kept_of(automaton, events)
+    weighted, relevant = relevant_events(automaton, events)
     program = count_program(automaton, selection)
-    counted = contributions(program, kept, window)
+    counted = contributions(program, weighted, window)
     assert counted.total == len(oracle.matches(query, relevant))
     assert counted.of_event == oracle.contributions(query, relevant)
     summed = oracle.aggregate(replace(query, aggregate=SummaryAggregate.SUM), relevant)
-    assert contributions(sum_program(program), kept, window).total == (summed or 0)
+    assert contributions(sum_program(program), weighted, window).total == (summed or 0)
 
 
 @given(expressions, windows, selections, streams(12), st.lists(st.integers(0, 11), max_size=6), st.booleans())
-def test_insert_and_remove_equal_starting_anew(
+def test_insert_and_remove_equal_new_counters(
     expression: str,
     window: int,
     selection: Selection,
@@ -110,12 +110,12 @@ def test_insert_and_remove_equal_starting_anew(
             counters.expire(event.time_us)
         if number in victims and len(counters):
             counters.remove(victims.index(number) % len(counters))
-    anew = StateCounters(program, window)
+    new_counters = StateCounters(program, window)
     for row in zip(counters.times, counters.types, counters.weights, strict=True):
-        anew.insert(*row)
-    anew.expire(events[-1].time_us if events else 0)
+        new_counters.insert(*row)
+    new_counters.expire(events[-1].time_us if events else 0)
     counters.expire(events[-1].time_us if events else 0)
-    assert counters == anew
+    assert counters == new_counters
 
 
 @pytest.mark.kernel
@@ -123,11 +123,13 @@ def test_insert_and_remove_equal_starting_anew(
 def test_the_kept_events_are_those_of_the_definition(query: SummaryQuery, events: list[oracle.SummaryEvent]) -> None:
     summary = Summary(query)
     answer = ask(summary, summary.advance(columns(summary, events), summary.new_state()))
-    kept = [event.number for event in answer.kept]
-    assert kept == oracle.kept_events(query, events)
-    value = oracle.aggregate(query, [events[number] for number in kept])
+    kept_numbers = [event.number for event in answer.kept]
+    assert kept_numbers == oracle.kept_events(query, events)
+    value = oracle.aggregate(query, [events[number] for number in kept_numbers])
     assert answer.value == (float(value) if value is not None and query.aggregate is SummaryAggregate.AVG else value)
-    assert [event.contribution for event in answer.kept] == oracle.contributions(query, [events[n] for n in kept])
+    assert [event.contribution for event in answer.kept] == oracle.contributions(
+        query, [events[n] for n in kept_numbers]
+    )
 
 
 @pytest.mark.kernel
@@ -144,21 +146,19 @@ def test_batches_may_be_cut_anywhere(
     if learns:
         query = replace(query, probabilities=None, tick_us=None, half_life_events=5)
     summary = Summary(query)
-    whole = summary.advance(columns(summary, events), summary.new_state())
+    in_one_batch = summary.advance(columns(summary, events), summary.new_state())
     state = summary.new_state()
     for first, end in zip([0, *sorted(cuts)], [*sorted(cuts), len(events)], strict=True):
         state = summary.advance(columns(summary, events[first:end]), state)
         state = summary.state_from_bytes(state.to_bytes())
-    assert state.to_bytes() == whole.to_bytes()
+    assert state.to_bytes() == in_one_batch.to_bytes()
     if wide:
-        widely = summary.advance(columns(summary, events), summary.new_state().widened())
-        assert widely.to_bytes() == whole.widened().to_bytes()
+        wide_state = summary.advance(columns(summary, events), summary.new_state().widened())
+        assert wide_state.to_bytes() == in_one_batch.widened().to_bytes()
 
 
 @given(expressions, windows, streams())
-def test_with_room_for_everything_the_answer_is_exact(
-    expression: str, window: int, events: list[oracle.SummaryEvent]
-) -> None:
+def test_the_answer_is_exact_if_all_events_fit(expression: str, window: int, events: list[oracle.SummaryEvent]) -> None:
     query = SummaryQuery(expression, window, 10)
     summary = Summary(query)
     answer = ask(summary, summary.advance(columns(summary, events), summary.new_state()))
@@ -188,7 +188,7 @@ def exact_counters(program: CountProgram, summary: Summary, state: SummaryState)
 def test_compiled_counters_equal_recomputed_ones(
     expression: str, window: int, size: int, strategy: Strategy, sums: bool, selection: Selection, seed: int
 ) -> None:
-    """Doubles against exact integers on streams of a few hundred events."""
+    """Compares doubles with exact integers on streams of 300 events."""
     rng = np.random.default_rng(seed)
     aggregate = SummaryAggregate.SUM if sums else SummaryAggregate.COUNT
     summary = Summary(SummaryQuery(expression, window, size, aggregate, selection, strategy))
@@ -198,11 +198,13 @@ def test_compiled_counters_equal_recomputed_ones(
     events = SummaryEvents(time, summary.codes(letters), rng.integers(0, 5, rows))
     state = summary.new_state()
     for first in range(0, rows, 30):
-        part = slice(first, first + 30)
-        state = summary.advance(SummaryEvents(time[part], events.codes[part], events.values[part]), state)  # type: ignore[index]
+        rows_of_batch = slice(first, first + 30)
+        state = summary.advance(
+            SummaryEvents(time[rows_of_batch], events.codes[rows_of_batch], events.values[rows_of_batch]), state
+        )  # type: ignore[index]
         exact = exact_counters(summary.program, summary, state)
         arrays, count = state.columns, len(state)
-        if arrays.marks[FIRST_OLD_CELL] > arrays.marks[LAST_OLD_CELL]:  # nothing waits to be counted again
+        if arrays.marks[FIRST_OLD_CELL] > arrays.marks[LAST_OLD_CELL]:  # no old cell waits for a recount
             present = (arrays.own + arrays.carried + arrays.fresh)[:count]
             np.testing.assert_allclose(present, [float(exact.present(e)) for e in range(count)], rtol=1e-12)
         exact.expire(int(arrays.marks[NOW]))

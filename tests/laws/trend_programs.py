@@ -1,4 +1,4 @@
-"""A bound event query and rows -> what engines for trends take, and what they must give, by the oracle's matches.
+"""A bound event query and rows -> the input of a trend engine, and the results that the oracle expects of it.
 
 No types and no Arrow here: conditions and values are evaluated row by row, as the oracle evaluates them.
 """
@@ -36,13 +36,13 @@ from ostinato.reference.trend_matches import Event, Run, by_window, time_us
 from ostinato.reference.trend_values import adjacent_holds, at_row
 
 Row = Mapping[str, Any]
-Found = dict[tuple[int, int | None], tuple[Any, ...]]
-"""By sequence and window: the count, then the slots; None where there is no value."""
+ResultsByWindow = dict[tuple[int, int | None], tuple[Any, ...]]
+"""By sequence and window: the count, then the values of the slots; None for no value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """`sequences` are the events in order; `plan` is that of the query, or of the workload that it belongs to."""
+    """A query with its input. `sequences` has the events in order. `plan` is the plan of the query's workload."""
 
     bound: BoundEventQuery
     plan: EventsPlan
@@ -54,8 +54,8 @@ class Prepared:
     def program(self) -> Program:
         return self.plan.queries[self.query].programs[0]
 
-    def part(self, cuts: Sequence[tuple[int, int]]) -> Events:
-        """Of each sequence the events from one place to another."""
+    def events_between(self, cuts: Sequence[tuple[int, int]]) -> Events:
+        """The events of each sequence in a range of indices."""
         chosen = [sequence[first:end] for sequence, (first, end) in zip(self.sequences, cuts, strict=True)]
         flat = [event for sequence in chosen for event in sequence]
         columns = [_column(value, self.rows, [event.row for event in flat]) for value in self.plan.values]
@@ -72,8 +72,8 @@ class Prepared:
             pair_tests=tuple(self._pair_test(test, flat, cuts) for test in self.plan.pair_tests),
         )
 
-    def whole(self) -> Events:
-        return self.part([(0, len(sequence)) for sequence in self.sequences])
+    def all_events(self) -> Events:
+        return self.events_between([(0, len(sequence)) for sequence in self.sequences])
 
     def _pair_test(self, test: Expr, flat: Sequence[Event], cuts: Sequence[tuple[int, int]]) -> PairTest:
         condition = AdjacentCondition("", "", test)
@@ -92,17 +92,17 @@ class Prepared:
 
         return passes
 
-    def expected(self) -> Found:
-        """By the oracle."""
+    def expected(self) -> ResultsByWindow:
+        """The oracle's results."""
         sequence_of = {event.index: s for s, sequence in enumerate(self.sequences) for event in sequence}
-        found: Found = {}
+        results: ResultsByWindow = {}
         for scenes in by_window(self.bound, self.rows):
             for scene in scenes:
                 runs = scene.matches(self.bound.query.pattern)
                 if runs:
                     slots = (self._aggregate(slot, runs) for slot in self.program.slots)
-                    found[sequence_of[runs[0][0][0].index], scene.window] = (len(runs), *slots)
-        return found
+                    results[sequence_of[runs[0][0][0].index], scene.window] = (len(runs), *slots)
+        return results
 
     def _aggregate(self, slot: Slot, runs: Sequence[Run]) -> Any:
         names = {self.program.automaton.labels[label] for label in slot.labels}
@@ -136,9 +136,9 @@ def prepared_workload(bounds: Sequence[BoundEventQuery], rows: Sequence[Row]) ->
 
 def _column(value: Expr, rows: Sequence[Row], chosen: Sequence[Row]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     real = any(isinstance(at_row(value, row), float) for row in rows)
-    found = [_plain(at_row(value, row)) for row in chosen]
-    numbers = np.array([0 if each is None else each for each in found], np.float64 if real else np.int64)
-    return numbers, np.array([each is not None for each in found], bool)
+    values = [_plain(at_row(value, row)) for row in chosen]
+    numbers = np.array([0 if each is None else each for each in values], np.float64 if real else np.int64)
+    return numbers, np.array([each is not None for each in values], bool)
 
 
 def _plain(value: Any) -> Any:
@@ -156,9 +156,9 @@ def _sum(values: Sequence[Any]) -> Any:
     return Fraction(sum(map(Fraction, values)))
 
 
-def given(results: QueryResults) -> Found:
-    """An engine's results in the form of `expected`."""
-    found: Found = {}
+def results_by_window(results: QueryResults) -> ResultsByWindow:
+    """An engine's results in the form of `Prepared.expected`."""
+    rows: ResultsByWindow = {}
     for i in range(len(results.sequence)):
         window = int(results.window[i])
         slots = [
@@ -167,8 +167,8 @@ def given(results: QueryResults) -> Found:
             else (0 if isinstance(column, np.ndarray) and column.dtype == object else None)
             for column, present in zip(results.slots, results.present, strict=True)
         ]
-        found[int(results.sequence[i]), None if window == NO_WINDOW else window] = (_number(results.count, i), *slots)
-    return found
+        rows[int(results.sequence[i]), None if window == NO_WINDOW else window] = (_number(results.count, i), *slots)
+    return rows
 
 
 def _number(column: Any, i: int) -> Any:
@@ -178,13 +178,13 @@ def _number(column: Any, i: int) -> Any:
     return Fraction(mantissa) * Fraction(2) ** int(column.exponent[i]) if isfinite(mantissa) else mantissa
 
 
-def differing(prepared: Prepared, found: Found) -> str | None:
-    """What an engine gave wrongly. COUNT and SUM of nothing are alike here: 0 or nothing."""
-    wanted = prepared.expected()
-    if wanted.keys() != found.keys():
-        return f"rows {sorted(found, key=str)} instead of {sorted(wanted, key=str)}"
-    for key, row in wanted.items():
-        for i, (one, other) in enumerate(zip(row, found[key], strict=True)):
+def differing(prepared: Prepared, results: ResultsByWindow) -> str | None:
+    """Describes the wrong results of an engine; None if there are none. A missing COUNT or SUM equals 0 here."""
+    expected = prepared.expected()
+    if expected.keys() != results.keys():
+        return f"rows {sorted(results, key=str)} instead of {sorted(expected, key=str)}"
+    for key, row in expected.items():
+        for i, (one, other) in enumerate(zip(row, results[key], strict=True)):
             if not _alike(one, other):
                 return f"{key} column {i}: {other} instead of {one}"
     return None
@@ -202,40 +202,41 @@ def _alike(one: Any, other: Any) -> bool:
     return abs(Fraction(one) - Fraction(other)) <= Fraction(1, 10**12) * max(abs(Fraction(one)), Fraction(1, 10**9))
 
 
-def at_once(engine: TrendEngine, prepared: Prepared) -> list[Found]:
-    """The results of each program of the engine."""
-    step = engine.advance(prepared.whole(), [b""] * len(prepared.sequences), None)
+def at_once(engine: TrendEngine, prepared: Prepared) -> list[ResultsByWindow]:
+    """The results of each program of the engine, with all events in one call."""
+    step = engine.advance(prepared.all_events(), [b""] * len(prepared.sequences), None)
     assert set(step.states) <= {b""}
-    return [given(results) for results in step.results]
+    return [results_by_window(results) for results in step.results]
 
 
-def in_steps(engine: TrendEngine, prepared: Prepared, moments: Sequence[int]) -> list[Found]:
-    """The same with the events given in several calls: those up to each moment (a time), and then the rest.
+def in_steps(engine: TrendEngine, prepared: Prepared, moments: Sequence[int]) -> list[ResultsByWindow]:
+    """The results of each program of the engine, with the events in several calls.
 
-    All programs of the engine measure windows as the prepared one does, by time or by place.
+    The first calls end at the moments (times), and the last call has all other events. All programs of the engine
+    measure windows like the prepared one, by time or by number of events.
     """
     by_place = prepared.program.extent.by_place
     done = [0] * len(prepared.sequences)
     states: Sequence[bytes] = [b""] * len(prepared.sequences)
-    found: list[Found] = []
+    all_results: list[ResultsByWindow] = []
     for moment in (*moments, None):
         ends = [len(s) if moment is None else sum(e.time_us <= moment for e in s) for s in prepared.sequences]
         until = None
         if moment is not None and by_place:
             # All events of the group up to the moment have been counted.
-            until = np.array([_first_open_place(s, end) for s, end in zip(prepared.sequences, ends, strict=True)])
+            until = np.array([_first_open_position(s, end) for s, end in zip(prepared.sequences, ends, strict=True)])
         elif moment is not None:
             until = np.full(len(done), moment + 1)
-        step: EngineStep = engine.advance(prepared.part(list(zip(done, ends, strict=True))), states, until)
-        found = found or [{} for _ in step.results]
-        for known, results in zip(found, step.results, strict=True):
-            new = given(results)
-            assert known.keys().isdisjoint(new), "given twice"
+        step: EngineStep = engine.advance(prepared.events_between(list(zip(done, ends, strict=True))), states, until)
+        all_results = all_results or [{} for _ in step.results]
+        for known, results in zip(all_results, step.results, strict=True):
+            new = results_by_window(results)
+            assert known.keys().isdisjoint(new), "a window has two results"
             known.update(new)
         done, states = ends, step.states
     assert set(states) <= {b""}
-    return found
+    return all_results
 
 
-def _first_open_place(sequence: Sequence[Event], end: int) -> int:
+def _first_open_position(sequence: Sequence[Event], end: int) -> int:
     return sequence[end - 1].position + 1 if end else 0

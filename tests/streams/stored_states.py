@@ -1,4 +1,4 @@
-"""The stored state of every system, each small, with a way to go on from it; and ways to damage bytes."""
+"""A small stored state of every system with a function that resumes from it, and ways to damage bytes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Blob:
         return self.data[HEADER_BYTES:]
 
     def with_body(self, body: bytes, *, mended: bool) -> bytes:
-        """The same header before another body, with a checksum that is right for it or not."""
+        """The header with another body. With `mended`, its checksum is correct."""
         return seal(body, self.section, self.salt) if mended else self.data[:HEADER_BYTES] + body
 
 
@@ -54,12 +54,12 @@ class Stored:
     """A state, and its answer after further rows and the end of input."""
 
     blobs: tuple[Blob, ...]
-    go_on: Callable[[Sequence[bytes]], Any]
+    resume: Callable[[Sequence[bytes]], Any]
 
     @cached_property
     def answer(self) -> Any:
-        """What comes out of the state as it is."""
-        return self.go_on([blob.data for blob in self.blobs])
+        """The results after resuming from the undamaged state."""
+        return self.resume([blob.data for blob in self.blobs])
 
 
 def _bucket(state: BucketState) -> tuple[Blob, ...]:
@@ -82,14 +82,14 @@ def clause() -> Stored:
     table = _trades()
     tester.feed(table.slice(0, 24), watermark=15 * SECOND)
 
-    def go_on(data: Sequence[bytes]) -> Any:
-        again = copy.copy(tester)
-        again._state, again._outputs = _state(data, tester.state), []
-        again.feed(table.slice(24), watermark=30 * SECOND)
-        again.finish()
-        return again.results
+    def resume(data: Sequence[bytes]) -> Any:
+        resumed = copy.copy(tester)
+        resumed._state, resumed._outputs = _state(data, tester.state), []
+        resumed.feed(table.slice(24), watermark=30 * SECOND)
+        resumed.finish()
+        return resumed.results
 
-    return Stored(_bucket(tester.state), go_on)
+    return Stored(_bucket(tester.state), resume)
 
 
 def _trades() -> pa.Table:
@@ -129,14 +129,14 @@ def trends(name: str) -> Stored:
     stream = TrendStream(queries, table.schema)
     stream.step(table.slice(0, 40), 9 * SECOND)
 
-    def go_on(data: Sequence[bytes]) -> Any:
-        again = copy.copy(stream)
-        again.state, again.given = _state(data, stream.state), [[] for _ in queries]
-        again.step(table.slice(40), 25 * SECOND)
-        again.step(None, 25 * SECOND, finished=True)
-        return again.given
+    def resume(data: Sequence[bytes]) -> Any:
+        resumed = copy.copy(stream)
+        resumed.state, resumed.tables = _state(data, stream.state), [[] for _ in queries]
+        resumed.step(table.slice(40), 25 * SECOND)
+        resumed.step(None, 25 * SECOND, finished=True)
+        return resumed.tables
 
-    return Stored(_bucket(stream.state), go_on)
+    return Stored(_bucket(stream.state), resume)
 
 
 def _events(count: int) -> pa.Table:
@@ -162,18 +162,18 @@ def workload(request: BoundRequest) -> Stored:
     stream = WorkloadStream(texts, table.schema, request)
     stream.step(table.slice(0, 60), 25 * SECOND)
 
-    def go_on(data: Sequence[bytes]) -> Any:
-        again = copy.copy(stream)
-        again.state, again.given, again.reports = _state(data, stream.state), [[] for _ in texts], []
-        again.step(table.slice(60), 40 * SECOND)
-        again.step(None, 40 * SECOND, finished=True)
-        return again.given
+    def resume(data: Sequence[bytes]) -> Any:
+        resumed = copy.copy(stream)
+        resumed.state, resumed.rows, resumed.reports = _state(data, stream.state), [[] for _ in texts], []
+        resumed.step(table.slice(60), 40 * SECOND)
+        resumed.step(None, 40 * SECOND, finished=True)
+        return resumed.rows
 
-    return Stored(_bucket(stream.state), go_on)
+    return Stored(_bucket(stream.state), resume)
 
 
 def engine(request: BoundRequest) -> Stored:
-    """The engine inside of a workload, whose state is sealed once more."""
+    """The engine inside a workload. Its state has its own seal inside the sealed bucket."""
     table = _events(90)
     texts = [
         "TYPE kind TIME ts PATTERN SEQ(A a, B+ b, C c) WHERE a.v < c.v WITHIN 9 SECONDS RETURN MATCHES",
@@ -186,18 +186,20 @@ def engine(request: BoundRequest) -> Stored:
     assert header is not None
     engine_bytes = header.column("engine")[0].as_py()
 
-    def go_on(data: Sequence[bytes]) -> Any:
+    def resume(data: Sequence[bytes]) -> Any:
         from ostinato.streams.bucket_state import stamped
 
-        again = copy.copy(stream)
+        resumed = copy.copy(stream)
         inner = pa.RecordBatch.from_arrays([pa.array([data[0]], pa.binary())], names=["engine"])
-        again.state = BucketState(stamped(inner, 20 * SECOND, again.worker.fingerprint), state.open_rows, state.waiting)
-        again.given, again.reports = [[] for _ in texts], []
-        again.step(table.slice(50), 40 * SECOND)
-        again.step(None, 40 * SECOND, finished=True)
-        return again.given
+        resumed.state = BucketState(
+            stamped(inner, 20 * SECOND, resumed.worker.fingerprint), state.open_rows, state.waiting
+        )
+        resumed.rows, resumed.reports = [[] for _ in texts], []
+        resumed.step(table.slice(50), 40 * SECOND)
+        resumed.step(None, 40 * SECOND, finished=True)
+        return resumed.rows
 
-    return Stored((Blob(engine_bytes, Section.WORKLOAD, stream.worker.engine._plan_sum),), go_on)
+    return Stored((Blob(engine_bytes, Section.WORKLOAD, stream.worker.engine._plan_sum),), resume)
 
 
 def clauses() -> Stored:
@@ -210,13 +212,13 @@ def clauses() -> Stored:
     stream = ClauseStream(texts, table.schema)
     stream.step(table.slice(0, 24), 15 * SECOND)
 
-    def go_on(data: Sequence[bytes]) -> Any:
-        again = copy.copy(stream)
-        again.state, again.given, again.steps = _state(data, stream.state), [[] for _ in texts], []
-        again.feed([(table.slice(24), 30 * SECOND)])
-        return again.given
+    def resume(data: Sequence[bytes]) -> Any:
+        resumed = copy.copy(stream)
+        resumed.state, resumed.tables, resumed.steps = _state(data, stream.state), [[] for _ in texts], []
+        resumed.feed([(table.slice(24), 30 * SECOND)])
+        return resumed.tables
 
-    return Stored(_bucket(stream.state), go_on)
+    return Stored(_bucket(stream.state), resume)
 
 
 SUMMED = SummaryQuery("A (B|C)* A", 6, 4, half_life_events=5, aggregate=SummaryAggregate.SUM)
@@ -236,7 +238,7 @@ def summary_stream() -> Stored:
     bucket.step(rows[:40], 35)
     numbers = sorted(bucket.pages)
 
-    def go_on(data: Sequence[bytes]) -> Any:
+    def resume(data: Sequence[bytes]) -> Any:
         state = BucketState(data[0], (), tuple(data[1 : 1 + len(bucket.state.waiting)]))
         pages: dict[int, bytes | None] = dict(zip(numbers, data[1 + len(bucket.state.waiting) :], strict=True))
         step = bucket.worker.advance(state, table(rows[40:]), 50, read_page=pages.get)
@@ -245,7 +247,7 @@ def summary_stream() -> Stored:
         return [one for result in (*step.results, *last.results) for one in plain_answers(result)]
 
     pages = tuple(Blob(bucket.pages[number], Section.SUMMARY_PAGE) for number in numbers)
-    return Stored((*_bucket(bucket.state), *pages), go_on)
+    return Stored((*_bucket(bucket.state), *pages), resume)
 
 
 def summary(**options: Any) -> Stored:
@@ -258,10 +260,10 @@ def summary(**options: Any) -> Stored:
 
     data = new().feed(events.slice(0, 40)).to_bytes()
 
-    def go_on(stored: Sequence[bytes]) -> Any:
+    def resume(stored: Sequence[bytes]) -> Any:
         return new().restore(stored[0]).feed(events.slice(40)).ask_all()
 
-    return Stored((Blob(data, Section.SUMMARY),), go_on)
+    return Stored((Blob(data, Section.SUMMARY),), resume)
 
 
 CORRELATED = """SELECT * FROM stock MATCH_RECOGNIZE (PARTITION BY k ORDER BY at MEASURES LAST(v) AS low
@@ -283,12 +285,12 @@ def correlation(*, other_table: bool, **options: Any) -> Stored:
 
     state = correlator.advance(None, *rows(0, 24), 18 * SECOND).state
 
-    def go_on(data: Sequence[bytes]) -> Any:
+    def resume(data: Sequence[bytes]) -> Any:
         step = correlator.advance(data[0], *rows(24, 40), 30 * SECOND)
         last = correlator.advance(step.state, *rows(40, 40), 30 * SECOND, finished=True)
         return [step.results, last.results]
 
-    return Stored((Blob(state, Section.CORRELATION),), go_on)
+    return Stored((Blob(state, Section.CORRELATION),), resume)
 
 
 SYSTEMS: dict[str, Callable[[], Stored]] = {
@@ -318,7 +320,7 @@ NUMBERS = (-1, 1 << 31, 1 << 40, (1 << 63) - 1)
 
 
 def damages(body: bytes, count: int, seed: int) -> Iterator[bytes]:
-    """So many damaged copies: a byte changed, a number of 8 or 4 bytes set, bytes cut off or moved."""
+    """`count` damaged copies: one byte changed, a number of 8 bytes overwritten, or bytes cut off or moved."""
     rng = np.random.default_rng(seed)
     while count:
         damaged = bytearray(body)

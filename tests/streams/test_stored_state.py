@@ -40,7 +40,7 @@ OF_VALUES = frozenset({"ARITHMETIC_OVERFLOW", "TIME_OUT_OF_RANGE", "SUMMARY_TIME
 def outcome(state: Stored, blobs: list[bytes]) -> str:
     """The code of the error, or whether the answer is the right one."""
     try:
-        return "right" if state.go_on(blobs) == state.answer else "another answer"
+        return "right" if state.resume(blobs) == state.answer else "another answer"
     except MatchError as error:
         assert error.hint or error.code != "STATE_FORMAT"
         return error.code
@@ -225,7 +225,7 @@ def test_all_fields_of_a_key_are_known() -> None:
 def test_errors_name_the_state_and_the_way_out() -> None:
     state = stored("clause")
     with pytest.raises(MatchError) as caught:
-        state.go_on([b"nonsense", *(blob.data for blob in state.blobs[1:])])
+        state.resume([b"nonsense", *(blob.data for blob in state.blobs[1:])])
     shown = str(caught.value)
     assert shown.startswith("STATE_FORMAT: the header in the state of this stream can't be read")
     assert "hint: the checkpoint is damaged" in shown

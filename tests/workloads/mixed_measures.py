@@ -1,4 +1,4 @@
-"""A workload whose queries give a measure of one name in different types: the common table shows it as text."""
+"""A workload with a measure that has another type in each query. The common table has it as text."""
 
 from __future__ import annotations
 

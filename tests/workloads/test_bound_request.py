@@ -28,11 +28,11 @@ def refused(**options: Any) -> QueryError:
 
 
 @pytest.mark.parametrize("bound", ["0 ms", "-5 ms", 0, -0.5, 1.5, "5", "soon", "5 parsecs", True, {"q1": "0 s"}])
-def test_a_bound_that_means_nothing_is_refused(bound: Any) -> None:
+def test_invalid_latency_bounds_are_refused(bound: Any) -> None:
     assert refused(latency_bound=bound).code == "INVALID_BOUND"
 
 
-def test_a_bound_of_nobody_is_refused() -> None:
+def test_a_bound_of_an_unknown_query_is_refused() -> None:
     error = refused(latency_bound={"q3": "5 ms"})
     assert error.code == "INVALID_OPTION"
     assert "'q3'" in error.message and error.hint == "the queries are q1, q2"
@@ -40,24 +40,24 @@ def test_a_bound_of_nobody_is_refused() -> None:
 
 
 @pytest.mark.parametrize("memory", ["0 MB", "many", -1])
-def test_a_size_that_means_nothing_is_refused(memory: Any) -> None:
+def test_invalid_memory_bounds_are_refused(memory: Any) -> None:
     assert refused(memory_bound=memory).code == "INVALID_BOUND"
 
 
-def test_options_of_earlier_versions_are_read_where_they_still_mean_something() -> None:
+def test_options_of_earlier_versions_are_read_or_refused() -> None:
     values = BoundRequest("5 ms").to_values()
     assert BoundRequest.from_values({**values, "shedding": "sharp", "state": "view"}) == BoundRequest("5 ms")
-    for gone in ({"shedding": "random_state"}, {"state": "instance"}):
+    for removed in ({"shedding": "random_state"}, {"state": "instance"}):
         with pytest.raises(MatchError, match="STATE_FORMAT"):
-            BoundRequest.from_values({**values, **gone})
+            BoundRequest.from_values({**values, **removed})
 
 
-def test_a_clock_is_a_clock() -> None:
+def test_a_clock_of_another_type_is_refused() -> None:
     assert refused(latency_bound="5 ms", clock=5).code == "INVALID_OPTION"
 
 
-def test_a_clock_that_a_checkpoint_cannot_keep_is_refused_there() -> None:
-    """`ost.finish` would go on with another one."""
+def test_a_clock_that_a_checkpoint_cannot_store_is_refused() -> None:
+    """`ost.finish` would continue with another clock."""
 
     class Slow(RealClock):
         pass
@@ -67,7 +67,7 @@ def test_a_clock_that_a_checkpoint_cannot_keep_is_refused_there() -> None:
     assert BoundRequest("5 ms", clock=RealClock()).to_values() == BoundRequest("5 ms").to_values()
 
 
-def test_nothing_asked_is_no_bound() -> None:
+def test_a_workload_without_options_is_unbounded() -> None:
     assert ost.Workload([PAIR]).request == UNBOUNDED
     assert UNBOUNDED.is_empty
     assert not BoundRequest(memory_bound="1 MB").is_empty
@@ -95,11 +95,11 @@ def test_a_request_survives_json(request_: BoundRequest) -> None:
 
 def test_times_of_the_standard_library_become_text_in_json() -> None:
     request = BoundRequest({"q1": timedelta(milliseconds=5)}, batch_budget=timedelta(seconds=2))
-    again = BoundRequest.from_values(json.loads(json.dumps(request.to_values())))
-    assert again.bounds(["q1"]) == request.bounds(["q1"])
+    restored = BoundRequest.from_values(json.loads(json.dumps(request.to_values())))
+    assert restored.bounds(["q1"]) == request.bounds(["q1"])
 
 
-def test_queries_of_both_forms_are_told_apart() -> None:
+def test_event_queries_and_clauses_are_distinguished() -> None:
     workload = ost.Workload([PAIR, COUNT, CLAUSE, f"SELECT * FROM t MATCH_RECOGNIZE ({CLAUSE})"])
     assert [type(query) for query in workload.queries] == [EventsQuery, EventsQuery, ClauseQuery, ClauseQuery]
     assert list(workload.events) == ["q1", "q2"]
@@ -109,12 +109,12 @@ def test_queries_of_both_forms_are_told_apart() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "PATTERN (A B) DEFINE A AS x > 1",  # the parser of clauses reports that the rest is missing
+        "PATTERN (A B) DEFINE A AS x > 1",  # the clause parser reports the missing keywords
         "MEASURES A.ts AS t ORDER BY ts PATTERN (A)",
         "MATCH_RECOGNIZE (PATTERN (A))",
     ],
 )
-def test_faults_of_a_clause_are_told_as_such(text: str) -> None:
+def test_errors_of_a_clause_are_those_of_the_clause_parser(text: str) -> None:
     with pytest.raises(QueryError) as alone:
         ost.match(text, pa.table({"ts": [1]}))
     with pytest.raises(QueryError) as among_others:

@@ -1,4 +1,4 @@
-"""A report as rows that leave beside those of the queries."""
+"""A report as rows of the output of a workload."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BUSY = PatternReport("q2", 20, 7, 3, None, None, 150.0, None, 100.0, 110.0, 120.
 PERIODS = (Period(0, 12, (0, 2), (3, 3)), Period(12, 8, (0, 1), (2, 4)))
 
 
-def test_a_row_for_each_query_with_its_periods() -> None:
+def test_each_query_has_a_row_with_its_periods() -> None:
     bounds = read_bounds(["q1", "q2"], memory_bound="1 MB", batch_budget="1 ms")
     report = Report((QUIET, BUSY), PERIODS, bounds=bounds, memory_bytes=800, spent_ns=900)
     values = report_values(report)
@@ -28,7 +28,7 @@ def test_a_row_for_each_query_with_its_periods() -> None:
         assert (row["spent_ns"], row["batch_budget_ns"], row["selection_ratio"]) == (900, 1_000_000, None)
 
 
-def test_of_a_query_whose_recall_is_unknown_periods_have_no_estimate() -> None:
+def test_periods_have_no_estimate_if_recall_is_unknown() -> None:
     (first, row) = report_values(Report((QUIET, BUSY), PERIODS)).to_pylist()
     assert (row["lost_estimate"], row["recall_estimate"]) == (None, None)
     assert {(period["lost_estimate"], period["recall_estimate"]) for period in row["periods"]} == {(None, None)}

@@ -1,4 +1,4 @@
-"""Where correlations stand in a statement and what they ask. %L and %A are a live and an archive clause."""
+"""Finding and parsing correlations in a statement. %L and %A are a live and an archive clause."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def written(text: str) -> str:
     ).replace("%A", ARCHIVE)  # fmt: skip
 
 
-def found_in(text: str) -> tuple[CorrelationText, ...]:
+def correlations_in(text: str) -> tuple[CorrelationText, ...]:
     return find_correlations(read_statement(written(text)))
 
 
 def pieces(text: str) -> dict[str, str | list[str]]:
-    """The one correlation, as pieces of the text with the clauses shortened again."""
-    whole = written(text)
-    (spans,) = found_in(text)
+    """The only correlation, as pieces of the text with shortened clauses."""
+    statement = written(text)
+    (spans,) = correlations_in(text)
 
     def short(start: int, end: int) -> str:
-        return whole[start:end].replace(LIVE, "%L").replace(ARCHIVE, "%A")
+        return statement[start:end].replace(LIVE, "%L").replace(ARCHIVE, "%A")
 
     return {
         "pair": short(spans.pair.start, spans.pair.end),
@@ -48,7 +48,7 @@ def parsed(text: str) -> Correlation:
 
 
 def refused(text: str) -> tuple[str, str]:
-    """The code, and what the caret points at."""
+    """The error code, and the text that the caret points at."""
     with pytest.raises(QueryError) as caught:
         read_correlation(written(text))
     error = caught.value
@@ -94,32 +94,33 @@ def test_the_pair_of_clauses(text: str, pair: str) -> None:
     assert str(texts["on"]).startswith("ON ") == (" ON " in text.split(pair)[1][:4])
 
 
-def test_which_side_is_which_is_said_by_recent() -> None:
-    (spans,) = found_in("SELECT 1 FROM y %A a JOIN x %L l ON RECENT(a, l, 7)")
+def test_recent_defines_the_live_and_the_archive_side() -> None:
+    (spans,) = correlations_in("SELECT 1 FROM y %A a JOIN x %L l ON RECENT(a, l, 7)")
     assert (spans.live_alias, spans.archive_alias, spans.live_first) == ("l", "a", False)
 
 
-def test_bare_stars_of_its_own_list_only() -> None:
+def test_only_stars_of_its_own_select_list_are_bare() -> None:
     text = "SELECT *, l.*, count(*), 2 * 3, * FROM x %L l JOIN y %A a ON RECENT(a, l, 7) WHERE 1 * 2 = 2"
     assert pieces(text)["stars"] == [str(written(text).index(at) + shift) for at, shift in (("*,", 0), (" * FROM", 1))]
 
 
 def test_several_correlations() -> None:
     one = "SELECT 1 FROM x %L l JOIN y %A a ON RECENT(a, l, 7)"
-    assert len(found_in(f"{one} UNION ALL {one}")) == 2
-    assert len(found_in("SELECT 1 FROM x %L l, y %A a, x %L m, y %A b WHERE RECENT(b, m, 3) AND RECENT(a, l, 7)")) == 2
+    assert len(correlations_in(f"{one} UNION ALL {one}")) == 2
+    both = "SELECT 1 FROM x %L l, y %A a, x %L m, y %A b WHERE RECENT(b, m, 3) AND RECENT(a, l, 7)"
+    assert len(correlations_in(both)) == 2
 
 
 def test_no_correlation_without_recent_or_clauses() -> None:
-    assert found_in("SELECT 1 FROM x %L l JOIN y %A a ON l.low = a.top") == ()
-    assert found_in("SELECT recent(a, l, 7) FROM t") == ()  # somebody's function
-    assert found_in("SELECT recent FROM x %L l") == ()
+    assert correlations_in("SELECT 1 FROM x %L l JOIN y %A a ON l.low = a.top") == ()
+    assert correlations_in("SELECT recent(a, l, 7) FROM t") == ()  # a function of the user
+    assert correlations_in("SELECT recent FROM x %L l") == ()
 
 
 def test_recent_inside_the_input_of_a_clause_is_found_there() -> None:
     inner = "SELECT * FROM x %L l JOIN y %A a ON RECENT(a, l, 7)"
     outer = f"SELECT * FROM ({inner}) {LIVE}"
-    assert found_in(outer) == ()
+    assert correlations_in(outer) == ()
     (clause,) = read_statement(written(outer)).clauses
     assert len(find_correlations(read_statement(written(outer)[clause.input.start + 1 : clause.input.end - 1]))) == 1
 
@@ -149,13 +150,13 @@ def test_distances(distance: str, region: Region) -> None:
     ["0", "-7", "INTERVAL '0' SECOND", "INTERVAL '-1' DAY", "INTERVAL '1' MONTH", "0 ROWS", "1.5 ROWS", "l.low",
      "'7'", "3 + 4", "1e30", "1e400", "9223372036854775807 ROWS", "INTERVAL '999999999' DAY"],
 )  # fmt: skip
-def test_distances_that_are_none(distance: str) -> None:
+def test_invalid_distances_raise(distance: str) -> None:
     text = f"SELECT * FROM x %L l JOIN y %A a ON RECENT(a, l, {distance})"
     assert refused(text) == ("RECENT_DISTANCE", distance)
 
 
 @pytest.mark.parametrize("distance", [":p", "?", "INTERVAL :p SECOND", ":p ROWS"])
-def test_a_distance_is_no_parameter(distance: str) -> None:
+def test_a_distance_may_not_be_a_parameter(distance: str) -> None:
     with pytest.raises(QueryError, match="RECENT_DISTANCE") as caught:
         parsed(f"SELECT * FROM x %L l JOIN y %A a ON RECENT(a, l, {distance})")
     assert "parameters aren't filled in here" in str(caught.value.hint)
@@ -168,14 +169,14 @@ def test_keys_are_paired_and_the_rest_is_the_condition() -> None:
     assert correlation.condition == parse_expression("l.low > a.top AND l.s = a.v")
 
 
-def test_one_form_is_as_good_as_another() -> None:
+def test_all_forms_give_the_same_correlation() -> None:
     join = parsed("SELECT * FROM x %L l JOIN y %A a ON l.low = a.top AND RECENT(a, l, 7)")
     comma = parsed("SELECT * FROM x %L l, y %A a WHERE RECENT(a, l, 7) AND l.low = a.top;")
     assert join == comma
     assert parsed("SELECT * FROM y %A a, x %L l WHERE RECENT(a, l, 7) AND l.low = a.top").live_first_in_from is False
 
 
-def test_what_is_selected_and_from_where() -> None:
+def test_select_items_and_tables() -> None:
     query = read_correlation(
         written("SELECT correlation_start, l.low - 1 AS less, a.* FROM x AS t %L l JOIN `y y` %A a ON RECENT(a, l, 7)")
     )
@@ -183,7 +184,7 @@ def test_what_is_selected_and_from_where() -> None:
     assert (query.live_input, query.archive_input) == ("x", "y y")
 
 
-def test_for_spark_the_condition_is_what_we_understand_of_it() -> None:
+def test_spark_gets_only_the_conditions_that_are_understood() -> None:
     text = written("""SELECT 1 FROM x %L l JOIN y %A a ON RECENT(a, l, 7) AND l.low = a.top AND low > 1
         AND EXISTS (SELECT 1 FROM z) AND z.i = l.low JOIN z ON true""")
     (spans,) = find_correlations(read_statement(text))
@@ -220,7 +221,7 @@ PAIR = "SELECT 1 FROM x %L l JOIN y %A a"
         (f"SELECT 1 FROM x {LIVE} m JOIN (x %L l JOIN y %A a ON RECENT(a, l, 7)) ON true", "RECENT(a, l, 7)"),
     ],
 )
-def test_recent_misplaced(text: str, pointed_at: str) -> None:
+def test_misplaced_recent_raises(text: str, pointed_at: str) -> None:
     assert refused(text) == ("RECENT_MISPLACED", pointed_at)
 
 
@@ -233,20 +234,20 @@ def test_keys_must_be_equated() -> None:
 
 
 def changed(side: str, *change: str) -> str:
-    """The pair with something replaced in one of its clauses."""
+    """The pair of clauses with a replacement in one of them."""
     live, archive = (LIVE.replace(*change), ARCHIVE) if side == "live" else (LIVE, ARCHIVE.replace(*change))
     return f"SELECT 1 FROM x {live} l JOIN y {archive} a ON RECENT(a, l, 7)"
 
 
 @pytest.mark.parametrize("side", ["live", "archive"])
-def test_the_order(side: str) -> None:
+def test_the_order_is_checked(side: str) -> None:
     assert refused(changed(side, "ORDER BY t", "")) == ("CORRELATION_ORDER", "RECENT(a, l, 7)")
     assert refused(changed(side, "BY t", "BY t DESC")) == ("CORRELATION_ORDER", "t")
     assert refused(changed(side, "BY t", "BY t NULLS LAST")) == ("CORRELATION_ORDER", "t")
     assert parsed(changed(side, "BY t", "BY t, u DESC")).region.size == 7
 
 
-def test_the_modes() -> None:
+def test_the_match_modes_are_checked() -> None:
     for mode in ("ALL MATCHES", "MAXIMAL MATCHES"):
         assert refused(changed("live", "INCREMENTAL MATCHES", mode)) == ("CORRELATION_MODE", mode)
     skip = "AFTER MATCH SKIP TO NEXT ROW"
@@ -260,7 +261,7 @@ def test_the_modes() -> None:
     assert parsed(changed("archive", "MAXIMAL MATCHES", skip)).archive.skip.span is not None
 
 
-def test_what_neither_side_can_do() -> None:
+def test_features_that_neither_side_supports_raise() -> None:
     for side in ("live", "archive"):
         shown = changed(side, "AS low", "AS low ALL ROWS PER MATCH").replace("AS top", "AS top ALL ROWS PER MATCH")
         assert refused(shown) == ("CORRELATION_NOT_SUPPORTED", "ALL ROWS PER MATCH")
@@ -269,7 +270,7 @@ def test_what_neither_side_can_do() -> None:
     assert refused(shown) == ("CORRELATION_NOT_SUPPORTED", "SHOW TIMEOUT MATCHES")
 
 
-def test_what_the_archive_side_cannot_do() -> None:
+def test_features_that_the_archive_side_lacks_raise() -> None:
     for change, pointed_at in (
         (("(A B+)", "(A B+ $)"), "$"),
         (("(A B+)", "(^ A B+)"), "^"),
@@ -286,7 +287,7 @@ def test_columns_keep_their_names() -> None:
     assert refused("SELECT 1 FROM x %L l JOIN y %A a (b) ON RECENT(a, l, 7)")[0] == "CORRELATION_NOT_SUPPORTED"
 
 
-def test_a_star_beside_other_tables() -> None:
+def test_a_star_with_other_tables_raises() -> None:
     text = "SELECT * FROM x %L l JOIN y %A a ON RECENT(a, l, 7), z"
     assert refused(text) == ("CORRELATION_NOT_SUPPORTED", "*")
 
@@ -297,13 +298,13 @@ def test_errors_of_a_clause_point_into_the_statement() -> None:
     assert caught.value.text is not None and caught.value.text.startswith("SELECT 1")
 
 
-def test_in_process_recent_is_missed() -> None:
+def test_a_statement_without_recent_raises_in_process() -> None:
     with pytest.raises(QueryError, match="RECENT_MISPLACED") as caught:
         read_correlation(written("SELECT 1 FROM x %L l JOIN y %A a ON l.low = a.top"))
     assert "RECENT(archive, live" in str(caught.value.hint)
 
 
-def test_sides_named_the_wrong_way_round() -> None:
+def test_swapped_sides_of_recent_raise() -> None:
     with pytest.raises(QueryError, match="CORRELATION_MODE") as caught:
         parsed(f"{PAIR} ON RECENT(l, a, 7)")
     assert "RECENT names the archive side first" in str(caught.value.hint)
@@ -322,6 +323,6 @@ def test_sides_named_the_wrong_way_round() -> None:
         "SELECT 1 FROM x %L l",
     ],
 )
-def test_in_process_the_correlation_stands_alone(text: str) -> None:
+def test_in_process_a_statement_has_nothing_but_the_correlation(text: str) -> None:
     with pytest.raises(QueryError, match="UNSUPPORTED_IN_PROCESS"):
         read_correlation(written(text))

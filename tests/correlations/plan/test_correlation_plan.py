@@ -1,4 +1,4 @@
-"""Both sides planned, names resolved, what an index can serve, which columns tell the time."""
+"""Tests the plan of a correlation: name resolution, indexed equalities, and time columns."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def clocks(planned: CorrelationPlan, **types: pa.DataType) -> PairTimeColumns:
     return clocks_of(planned, known.__getitem__, known.__getitem__)
 
 
-def test_keys_by_their_real_names() -> None:
+def test_keys_have_the_names_of_their_columns() -> None:
     planned = plan()
     assert planned.keys == (("S", "k"),)
     assert planned.condition is None
@@ -58,7 +58,7 @@ def test_references_are_resolved() -> None:
     ("condition", "code"),
     [("low > 1", "AMBIGUOUS_COLUMN"), ("archive.more > 1", "UNKNOWN_COLUMN"), ("p > 1", "UNKNOWN_COLUMN")],
 )
-def test_references_that_mean_nothing(condition: str, code: str) -> None:
+def test_unresolved_references_raise(condition: str, code: str) -> None:
     with pytest.raises(QueryError, match=code) as caught:
         plan(condition)
     error = caught.value
@@ -66,7 +66,7 @@ def test_references_that_mean_nothing(condition: str, code: str) -> None:
     assert error.text[error.span.start : error.span.end] == condition.split(maxsplit=1)[0]
 
 
-def test_stars() -> None:
+def test_stars_select_the_columns_of_their_sides() -> None:
     def selected(items: str) -> list[str]:
         query = read_correlation(
             TEXT.format(items=items, order="t", archive_order="t", distance="INTERVAL 1 DAY", more="")
@@ -80,7 +80,7 @@ def test_stars() -> None:
         selected("z.*")
 
 
-def test_equalities_of_plain_values_can_find_pairs() -> None:
+def test_equalities_of_plain_values_are_indexed() -> None:
     planned = plan("archive.place = live.venue AND live.low = archive.low AND live.more = archive.low AND live.low > 1")
     assert planned.equalities == (Equality("venue", "place", 1, 1), Equality("low", "low", 0, 0))
     assert planned.declined == {
@@ -93,7 +93,7 @@ def test_equalities_of_plain_values_can_find_pairs() -> None:
     assert plan("live.low = live.more").declined == {"live.low = live.more": "both columns are of one side"}
 
 
-def test_one_time_column_makes_moments_two_make_intervals() -> None:
+def test_one_time_column_is_a_point_in_time_and_two_are_an_interval() -> None:
     assert clocks(plan()) == PairTimeColumns(TimeColumns("t", "t", TIME), TimeColumns("t", "t", TIME))
     assert clocks(plan(order="t, e")).live.has_intervals
     assert not clocks(plan(order="t, n")).live.has_intervals  # a tie-breaker
@@ -112,7 +112,7 @@ def test_one_time_column_makes_moments_two_make_intervals() -> None:
         ("t, e DESC", {}, "e"),
     ],
 )
-def test_orders_that_tell_no_time(order: str, types: dict[str, pa.DataType], pointed_at: str) -> None:
+def test_orders_without_a_time_raise(order: str, types: dict[str, pa.DataType], pointed_at: str) -> None:
     with pytest.raises(QueryError) as caught:
         clocks(plan(order=order, distance="7 ROWS"), **types)
     error = caught.value
@@ -120,7 +120,7 @@ def test_orders_that_tell_no_time(order: str, types: dict[str, pa.DataType], poi
     assert error.text[error.span.start : error.span.end] == pointed_at
 
 
-def test_both_sides_have_one_type_of_time_and_of_keys() -> None:
+def test_both_sides_need_the_same_types_of_time_and_keys() -> None:
     with pytest.raises(QueryError, match="CORRELATION_ORDER"):
         clocks(plan(order="t", archive_order="n"))
     with pytest.raises(QueryError, match="CORRELATION_KEYS"):
@@ -128,7 +128,7 @@ def test_both_sides_have_one_type_of_time_and_of_keys() -> None:
 
 
 @pytest.mark.parametrize(("order", "distance"), [("t", "7"), ("n", "INTERVAL '7' SECOND")])
-def test_the_distance_is_of_the_kind_of_the_order(order: str, distance: str) -> None:
+def test_the_distance_must_fit_the_order(order: str, distance: str) -> None:
     with pytest.raises(QueryError, match="RECENT_DISTANCE") as caught:
         clocks(plan(order=order, distance=distance))
     assert caught.value.span is not None

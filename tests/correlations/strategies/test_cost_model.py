@@ -1,4 +1,4 @@
-"""The equations of the paper, and the factors they are given: by hand, from made-up observations."""
+"""The cost equations of the paper, and their factors from made-up observations. Expected values are by hand."""
 
 from __future__ import annotations
 
@@ -50,25 +50,25 @@ LIVE_FIRST = Observed(
 )
 
 
-def test_what_live_first_shows() -> None:
+def test_factors_of_live_first() -> None:
     assert factors_of(LIVE_FIRST) == Factors(
         rows=1_000,
         live_cost=0.004,
-        archive_cost=0.002,  # as in the regions
-        live_cost_in_regions=0.004,  # as in all rows
+        archive_cost=0.002,  # same as in the regions
+        live_cost_in_regions=0.004,  # same as in all rows
         archive_cost_in_regions=0.002,
         join_cost=0.02,
         live_matches=20,
         archive_matches=10,  # one in a hundred rows of the regions, so one in a hundred of all rows
         results=30,
         live_region=100,
-        archive_region=100,  # as that of a live match
+        archive_region=100,  # same as for a live match
         live_region_step=40,
         archive_region_step=100,  # ten matches lie evenly in 1,000 rows
     )
 
 
-def test_what_archive_first_adds() -> None:
+def test_factors_of_live_first_and_archive_first() -> None:
     archive_first = Observed(
         rows=1_000,
         archive=Searches(rows=1_000, seconds=9, matches=5),
@@ -80,10 +80,10 @@ def test_what_archive_first_adds() -> None:
     assert (factors.rows, factors.archive_cost, factors.archive_cost_in_regions) == (2_000, 0.009, 0.002)
     assert (factors.live_cost, factors.live_cost_in_regions) == (0.004, 0.001)
     assert (factors.archive_matches, factors.archive_region, factors.archive_region_step) == (10, 100, 60)
-    assert factors.live_matches == 40  # what was found in all rows counts
+    assert factors.live_matches == 40  # from the searches of all rows
 
 
-def test_nothing_follows_before_both_sides_were_searched() -> None:
+def test_there_are_no_factors_before_both_sides_are_searched() -> None:
     assert factors_of(Observed()) is None
     no_live_match = Observed(rows=1_000, live=Searches(rows=1_000, seconds=4))
     assert factors_of(no_live_match) is None
@@ -95,15 +95,15 @@ def test_sides_without_matches() -> None:
     assert (factors.live_matches, factors.live_region, factors.live_region_step, factors.join_cost) == (0, 0, 0, 0)
 
 
-def test_what_was_observed_long_ago_counts_less() -> None:
+def test_older_observations_have_less_weight() -> None:
     now = Observed(rows=1_000, live=Searches(rows=1_000, seconds=12, matches=0))
     later = LIVE_FIRST.plus(now, decay=0.5)
     assert later.rows == 1_500
     assert later.live == Searches(rows=1_500, seconds=14, matches=10)
-    assert later.archive_in_regions == Searches(rows=400, seconds=0.8, matches=4)  # measured no more, but not forgotten
+    assert later.archive_in_regions == Searches(rows=400, seconds=0.8, matches=4)  # half the old weight
 
 
-def test_factors_of_equal_numbers_of_rows_compare() -> None:
+def test_factors_per_row_do_not_depend_on_the_number_of_rows() -> None:
     twice = replace(FACTORS, rows=2_000, live_matches=40, archive_matches=20, results=80)
     assert twice.per_row() == FACTORS.per_row()
     assert FACTORS.per_row()["live_matches"] == 0.02

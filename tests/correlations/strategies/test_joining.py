@@ -1,4 +1,4 @@
-"""Pairs of live and archive matches, against the definition."""
+"""Compares pairs of live and archive matches with the definition."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ostinato.kernels.kernel_cache import interpreted
 pytestmark = pytest.mark.kernel
 
 Live = tuple[int, int, int, int]
-"""Key, start, end, rows of the archive as of it."""
+"""Key, start, end, and number of archive rows before its end."""
 Entry = tuple[int, int, int, list[int]]
-"""Key, start, place, ends of its growths."""
+"""Key, start, position, ends of its growths."""
 KEYS = 3
 
 
@@ -41,13 +41,15 @@ def starts_of(entries: list[Entry]) -> ArchiveStarts:
 
 
 def pairs_by_definition(lives: list[Live], entries: list[Entry], region: Region) -> list[tuple[int, int]]:
-    """As of each live match the last growth of each start, if it lies in the region and starts before."""
+    """For each live match, each earlier start in its region with the last growth that ended before the live match."""
     pairs = []
-    for live, (key, start, end, seen) in enumerate(lives):
+    for live, (key, start, end, archive_rows) in enumerate(lives):
         first_growth = 0
         for entry_key, entry_start, position, ends in entries:
-            ended = [at for at, growth_end in enumerate(ends) if growth_end < end]
-            is_recent = seen - position <= region.size if region.kind == "rows" else end - entry_start <= region.size
+            ended = [index for index, growth_end in enumerate(ends) if growth_end < end]
+            is_recent = (
+                archive_rows - position <= region.size if region.kind == "rows" else end - entry_start <= region.size
+            )
             if key == entry_key and ended and entry_start < start and is_recent:
                 pairs.append((live, first_growth + ended[-1]))
             first_growth += len(ends)
@@ -56,7 +58,7 @@ def pairs_by_definition(lives: list[Live], entries: list[Entry], region: Region)
 
 @st.composite
 def matches(draw: Any) -> tuple[list[Live], list[Entry]]:
-    """The archive has a row each time unit, so places follow the starts; matches may share a start."""
+    """The archive has one row per time unit, so positions equal starts. Matches may share a start."""
     moments = st.integers(0, 12)
     lives: list[Live] = []
     for _ in range(draw(st.integers(0, 6))):
@@ -97,7 +99,7 @@ def test_pairs_are_those_of_the_definition(both: tuple[list[Live], list[Entry]],
 def test_an_index_by_equality_finds_the_pairs_with_equal_codes(
     both: tuple[list[Live], list[Entry]], region: Region, data: st.DataObject
 ) -> None:
-    """-1 stands for NULL, which equals nothing; growths of one start may differ in their codes."""
+    """Code -1 is NULL, which equals nothing. Growths of one start may have different codes."""
     lives, entries = both
     starts = starts_of(entries)
     codes = st.integers(-1, 2)
@@ -112,7 +114,7 @@ def test_an_index_by_equality_finds_the_pairs_with_equal_codes(
 
 
 def test_the_five_results_of_the_papers_first_table() -> None:
-    """Live falls and archive ticks at 02:00 to 02:10, seven minutes apart at most."""
+    """Live falls and archive ticks from 02:00 to 02:10, at most seven minutes apart."""
     falls = [(0, 0, 1, 1), (0, 2, 3, 3), (0, 4, 5, 5), (0, 6, 7, 7), (0, 8, 9, 9)]
     ticks = [(0, 2, 2, [4]), (0, 4, 4, [6])]
     joined = join(lives_of(falls), starts_of(ticks), Region("time", 7))
@@ -132,7 +134,7 @@ def test_times_too_far_apart_for_a_signed_difference() -> None:
 
 @pytest.mark.parametrize("in_order", [True, False])
 def test_pairs_are_ordered_by_the_start_of_the_archive_match(*, in_order: bool) -> None:
-    """Starts at one time count as one: their pairs come by live matches."""
+    """Pairs with starts of the same time are ordered by live match."""
     rng = np.random.default_rng(7)
     key, start = rng.integers(0, 3, 30), rng.integers(0, 5, 30)
     if in_order:

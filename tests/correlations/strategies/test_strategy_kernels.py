@@ -1,4 +1,4 @@
-"""Each kernel of the live archive that isn't tested elsewhere, compiled and as plain Python."""
+"""Tests kernels of correlations that have no other tests, compiled and as plain Python."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def test_first_at_least(kernel: Kernel) -> None:
     indexes = np.empty(50, np.int64)
     kernel(group_at, values, group, limit, indexes)
     for i in range(50):
-        own = values[group_at[group[i]] : group_at[group[i] + 1]]
-        assert indexes[i] == group_at[group[i]] + np.searchsorted(own, limit[i])
+        values_of_group = values[group_at[group[i]] : group_at[group[i] + 1]]
+        assert indexes[i] == group_at[group[i]] + np.searchsorted(values_of_group, limit[i])
 
 
 @pytest.mark.parametrize("kernel", both(step_matches._latest_ends))
@@ -65,8 +65,8 @@ def test_results_are_merged_in_order(kernel: Kernel) -> None:
 
 @pytest.mark.parametrize("kernel", both(contained._fill))
 @pytest.mark.parametrize(("by_rows", "size"), [(False, 5), (True, 2)])
-def test_the_past_of_a_live_match_holds_what_has_ended(kernel: Kernel, by_rows: bool, size: int) -> None:
-    # Rows 0 to 4 start at 0, 2, 4, 5, 6; row 1 lasts until 20 and isn't over at 8.
+def test_the_past_of_a_live_match_has_only_rows_that_ended_before(kernel: Kernel, by_rows: bool, size: int) -> None:
+    # Rows 0 to 4 start at 0, 2, 4, 5, 6. Row 1 ends at 20, after the live match.
     times = RowTimes(ints(0, 5), ints(0, 2, 4, 5, 6), ints(1, 20, 4, 7, 6))
     live = LiveMatches(ints(0), ints(7), ints(8), ints(0), ints(0))
     count, first, position = ints(0), ints(0), ints(0)

@@ -1,4 +1,4 @@
-"""Which strategy is chosen for made-up factors, and when the choice changes."""
+"""The choice of a strategy for made-up factors, and changes of this choice."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ def test_the_cheapest_is_chosen(factors: Factors, choice: PlannerChoice) -> None
 
 
 def test_only_candidates_are_chosen() -> None:
-    some = [PlannerChoice("live_first", False), LIVE_FIRST]
-    assert decide(first_decision(some), RARE_ARCHIVE, some).choice == LIVE_FIRST
+    candidates = [PlannerChoice("live_first", False), LIVE_FIRST]
+    assert decide(first_decision(candidates), RARE_ARCHIVE, candidates).choice == LIVE_FIRST
 
 
-def test_where_regions_do_not_overlap_the_cache_costs_nothing() -> None:
-    apart = replace(RARE_LIVE, live_region_step=RARE_LIVE.live_region)
-    assert decided(apart).choice == LIVE_FIRST
+def test_the_cache_is_free_if_regions_do_not_overlap() -> None:
+    disjoint = replace(RARE_LIVE, live_region_step=RARE_LIVE.live_region)
+    assert decided(disjoint).choice == LIVE_FIRST
 
 
 @pytest.mark.parametrize(("matches", "choice"), [(7.1, LIVE_FIRST), (7.2, EAGER)])
-def test_regions_are_worked_out_only_where_that_saves_something(matches: float, choice: PlannerChoice) -> None:
-    """Eager costs 5,000; live-first 2,000 and 350 for each live match, so that it saves a tenth up to 7.14 of them."""
+def test_eager_is_chosen_unless_another_saves_a_tenth(matches: float, choice: PlannerChoice) -> None:
+    """Eager costs 5,000. Live-first costs 2,000 and 350 per live match, so it saves a tenth up to 7.14 matches."""
     factors = replace(FACTORS, live_matches=matches, archive_matches=200, results=0)
     assert decided(factors).choice == choice
 
 
-def test_before_anything_is_measured() -> None:
+def test_without_measurements_live_first_is_chosen() -> None:
     decision = first_decision()
     assert decision.choice == LIVE_FIRST
     assert decide(decision, None, CHOICES) == decision
@@ -65,7 +65,7 @@ def test_before_anything_is_measured() -> None:
 # --- drift ---
 
 
-def test_small_changes_change_nothing() -> None:
+def test_small_changes_of_factors_do_not_change_the_decision() -> None:
     before = decided(RARE_LIVE)
     now = replace(RARE_LIVE, archive_cost=1.4 * 3, live_matches=1.2)
     assert decided(now, before) == replace(before, costs=costs_of(now))
@@ -79,7 +79,7 @@ def test_a_choice_changes_when_the_factors_have_drifted() -> None:
 
 
 def test_small_changes_add_up() -> None:
-    """Drift is measured from the factors of the decision, not from those of the step before."""
+    """Drift is measured from the factors of the decision, not from those of the previous step."""
     decision = decided(RARE_LIVE)
     for matches in (1.3, 1.45, 1.6):
         decision = decided(replace(RARE_LIVE, live_matches=matches), decision)
@@ -100,7 +100,7 @@ def test_a_choice_stays_when_another_is_hardly_cheaper() -> None:
     assert after.costs == costs_of(nearly_equal(1.1))
 
 
-def test_costs_that_swing_do_not_make_the_choice_swing() -> None:
+def test_the_choice_does_not_follow_small_swings_of_costs() -> None:
     decision, choices = decided(nearly_equal(0.95)), set()
     for cost in (1.08, 0.93) * 5:
         decision = decide(decision, nearly_equal(cost), CHOICES, drift=1.01)
@@ -108,7 +108,7 @@ def test_costs_that_swing_do_not_make_the_choice_swing() -> None:
     assert choices == {LIVE_FIRST}
 
 
-def test_a_factor_that_comes_up_from_nothing_has_drifted() -> None:
+def test_a_change_from_or_to_zero_is_a_drift() -> None:
     assert drifted_factors(replace(FACTORS, results=0), FACTORS, 1.5) == ("results",)
     assert drifted_factors(FACTORS, replace(FACTORS, results=0), 1.5) == ("results",)
     assert drifted_factors(replace(FACTORS, results=0), replace(FACTORS, results=0), 1.5) == ()
@@ -117,7 +117,7 @@ def test_a_factor_that_comes_up_from_nothing_has_drifted() -> None:
 # --- trials ---
 
 
-def test_trials_come_at_first_and_then_now_and_then() -> None:
+def test_there_is_a_trial_at_the_start_and_one_every_million_rows() -> None:
     decision = first_decision()
     assert is_trial_due(decision, 0)
     decision = postponed(decided(RARE_LIVE, decision), 2_000)
@@ -138,6 +138,6 @@ def test_trials_come_at_first_and_then_now_and_then() -> None:
         (10**6, True, 2_000),
     ],
 )
-def test_a_trial_is_small_beside_what_it_may_save(rows: int, *, finished: bool, tried: int) -> None:
-    """Where rows follow it pays later; otherwise it takes two percent of the rows."""
+def test_size_of_a_trial(rows: int, *, finished: bool, tried: int) -> None:
+    """If more rows may follow, a trial pays off later. At the end it takes two percent of the rows."""
     assert rows_to_try(rows, finished=finished) == tried

@@ -1,4 +1,4 @@
-"""What a trial shows of two sides whose matches, and what a row costs, the test has put there."""
+"""Tests a trial on two made-up sides with known matches and known costs per row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ostinato.correlations.strategies.trial import RowRanges, try_out
 
 ROWS, TRIED, REGION = 10_000, 2_000, 100
 CALL = 0.5
-"""Seconds that a search takes whatever it searches."""
+"""Fixed seconds of a search, for any number of rows."""
 
 
 def ints(*values: int) -> Ints:
@@ -26,7 +26,10 @@ def ints(*values: int) -> Ints:
 
 @dataclass(slots=True)
 class PlantedSide:
-    """One row a time unit, a match of two rows every so many; a row costs a second, or two inside `dear`."""
+    """A side with one row per time unit and a match of two rows every `every` rows.
+
+    A row costs one second, or two inside `dear`.
+    """
 
     every: int
     dear: range = range(0)
@@ -74,21 +77,21 @@ def step_of(live: PlantedSide, archive: PlantedSide, region: Region) -> StepInpu
 
 
 @pytest.mark.parametrize("kind", ["time", "rows"])
-def test_matches_regions_and_costs(kind: str) -> None:
-    """A live match every 10 rows: their regions overlap. An archive match every 500: a fifth of the rows is ahead."""
+def test_a_trial_observes_matches_regions_and_costs(kind: str) -> None:
+    """Regions of live matches, every 10 rows, overlap. Those of archive matches, every 500 rows, cover a fifth."""
     live, archive = PlantedSide(every=10), PlantedSide(every=500)
     observed = try_out(step_of(live, archive, Region(kind, REGION)), TRIED)  # type: ignore[arg-type]
     assert (observed.rows, observed.live, observed.archive[0]) == (TRIED, (TRIED, TRIED, 200), TRIED)
     assert observed.archive.matches == 4
-    assert observed.live_regions.covered == TRIED  # each adds 10 rows
+    assert observed.live_regions.covered == TRIED  # each match adds 10 rows
     assert observed.live_regions.rows == pytest.approx(200 * REGION, rel=0.02)
     assert observed.archive_regions.covered == observed.archive_regions.rows == pytest.approx(4 * REGION, rel=0.03)
-    assert observed.archive_in_regions.rows == 0  # they are everywhere
+    assert observed.archive_in_regions.rows == 0  # live regions are everywhere
     assert observed.live_in_regions.seconds == observed.live_in_regions.rows == observed.archive_regions.rows
 
 
 def test_rows_of_regions_may_cost_more() -> None:
-    """Four regions of 100 rows, of which one is dear."""
+    """There are four regions of 100 rows. The rows of one region cost twice as much."""
     live, archive = PlantedSide(every=500), PlantedSide(every=10, dear=range(4_400, 4_500))
     factors = factors_of(try_out(step_of(live, archive, Region("time", REGION)), TRIED))
     assert factors is not None
@@ -96,21 +99,21 @@ def test_rows_of_regions_may_cost_more() -> None:
     assert factors.archive_cost_in_regions == pytest.approx(1.25, abs=0.02)
 
 
-def test_a_region_longer_than_the_stretch_covers_it_once() -> None:
+def test_a_region_longer_than_the_trial_covers_its_rows_once() -> None:
     live, archive = PlantedSide(every=1_000), PlantedSide(every=1_000)
     observed = try_out(step_of(live, archive, Region("time", 4_000)), TRIED)
     assert observed.live_regions.amount == 2
     assert observed.live_regions.covered == TRIED
 
 
-def test_no_rows_show_nothing() -> None:
+def test_a_trial_without_rows_observes_nothing() -> None:
     step = step_of(PlantedSide(every=10), PlantedSide(every=10), Region("time", REGION))
     observed = try_out(step, 0)
     assert (observed.rows, observed.live_regions) == (0, RegionSums())
     assert factors_of(observed) is None
 
 
-def test_overlaps_count_once() -> None:
+def test_overlapping_rows_are_counted_once() -> None:
     ranges = RowRanges(ints(0, 2, 3, 20), ints(5, 4, 9, 21)).without_overlaps()
     assert (ranges.start.tolist(), ranges.stop.tolist()) == ([0, 4, 5, 20], [5, 4, 9, 21])
     assert ranges.rows == 10

@@ -1,4 +1,4 @@
-"""Correlations by a virtual clock: searches cost what its tariff says, so that runs are reproducible."""
+"""Correlations with a virtual clock. Its tariff defines the costs of searches, so that runs are reproducible."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ CLOCK = VirtualClock(ns_per_event=1_000, ns_per_visit=10)
 
 
 def new_correlator(**options: Any) -> tuple[Correlator, pa.Table]:
-    asked = LocalCorrelation(query(), STOCK.schema, None, Settings(), Limits())
-    return Correlator(asked.task, CorrelationOptions(**options), clock=CLOCK), asked.live_rows(STOCK)
+    local = LocalCorrelation(query(), STOCK.schema, None, Settings(), Limits())
+    return Correlator(local.task, CorrelationOptions(**options), clock=CLOCK), local.live_rows(STOCK)
 
 
-def test_equal_runs_leave_equal_states() -> None:
+def test_equal_runs_have_equal_states() -> None:
     """The planner's measurements are part of the state. Its trial needs 400 rows."""
 
     def states() -> list[bytes]:
@@ -37,7 +37,7 @@ def test_equal_runs_leave_equal_states() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["eager", "live_first"])
-def test_rows_and_pairs_cost_what_the_tariff_says(strategy: str) -> None:
+def test_rows_and_pairs_have_the_costs_of_the_tariff(strategy: str) -> None:
     correlator, rows = new_correlator(strategy=strategy)
     done = correlator.run(NEW, rows, None, 0, finished=True)
     totals, factors = done.state.totals, factors_of(done.planner_state.observed)

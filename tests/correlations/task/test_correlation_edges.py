@@ -1,4 +1,4 @@
-"""`ost.correlate` where rows to come matter, where rows have equal times, and where it is asked wrongly."""
+"""`ost.correlate` with matches that depend on later rows, with rows of equal times, and with wrong arguments."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def expected(text: str, live: pa.Table, archive: pa.Table | None = None) -> list
     return [(start, end, live["first"], live["last"], old["first"], old["last"]) for start, end, live, old in sides]
 
 
-# --- rows to come -----------------------------------------------------------------------------------------------------
+# --- later rows -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("step_rows", [1, 2, 3])
 @pytest.mark.parametrize(("strategy", "cache"), STRATEGIES)
 def test_a_live_match_that_the_next_row_decides(strategy: str, cache: bool, step_rows: int) -> None:
-    # Between two steps the last row's condition is unknown, not false: the run that leads to it stays open.
+    # Between two steps the condition of the last row is unknown, not false. So its partial match stays open.
     text = query("PATTERN (A B) DEFINE B AS price < NEXT(price)", ANY, "4")
     table = prices(4, 1, 4, 2, 5, 1)
     assert expected(text, table) == [(0, 3, 4, 2, 4, 4), (1, 3, 4, 2, 1, 1)]
@@ -52,8 +52,8 @@ def test_a_live_match_at_the_end_of_its_key(strategy: str, cache: bool, step_row
 
 @pytest.mark.parametrize("step_rows", [1, 5])
 @pytest.mark.parametrize(("strategy", "cache"), STRATEGIES)
-def test_rows_that_no_live_match_can_end_with_any_more(strategy: str, cache: bool, step_rows: int) -> None:
-    # After the first step no match can start in Y's last row at hand, though none was given for it.
+def test_rows_in_which_no_live_match_can_start(strategy: str, cache: bool, step_rows: int) -> None:
+    # After the first step, no match can start in the last known row of Y, although no match was reported for that row.
     text = query(
         "PATTERN (A) DEFINE A AS price > 0", ANY, "INTERVAL '5' DAY", order="t, u", modes=("", "MAXIMAL MATCHES")
     )
@@ -71,15 +71,15 @@ def test_rows_that_no_live_match_can_end_with_any_more(strategy: str, cache: boo
 
 
 def lasting(*days: tuple[int, int]) -> pa.Table:
-    """Events from one day to another."""
+    """Events that last from one day to another."""
     starts, ends = ([date(2024, 1, day) for day in each] for each in zip(*days, strict=True))
     return pa.table({"symbol": ["X"] * len(days), "t": starts, "u": ends, "price": [1] * len(days)})
 
 
 @pytest.mark.parametrize("step_rows", [1, 2, 100])
 @pytest.mark.parametrize(("strategy", "cache"), STRATEGIES)
-def test_an_archive_event_inside_one_that_lasts(strategy: str, cache: bool, step_rows: int) -> None:
-    # The event of 2 to 7 isn't over at 5; that of 3 to 4, behind it, is.
+def test_an_archive_event_inside_a_longer_one(strategy: str, cache: bool, step_rows: int) -> None:
+    # At day 5, the event of days 2 to 7 hasn't ended. The event of days 3 to 4, which follows it, has.
     text = query("PATTERN (A B)", ANY, "INTERVAL '5' DAY", order="t, u")
     live, archive = lasting((4, 5), (5, 5), (25, 26)), lasting((2, 7), (3, 4))
     results = answer(text, live, archive=archive, strategy=strategy, cache=cache, step_rows=step_rows)
@@ -87,8 +87,9 @@ def test_an_archive_event_inside_one_that_lasts(strategy: str, cache: bool, step
 
 
 @pytest.mark.parametrize(("strategy", "cache"), STRATEGIES)
-def test_live_events_inside_one_another_keep_the_order(strategy: str, cache: bool) -> None:
-    # The event of 4 to 7 is known at 7; that of 6 waits until 10 for the one before it, and its result comes first.
+def test_results_of_nested_live_events_are_ordered(strategy: str, cache: bool) -> None:
+    # The event of days 4 to 7 is known at day 7. The event of day 6 waits for its predecessor until day 10. Its result
+    # comes first.
     text = query("PATTERN (A)", ANY, "INTERVAL '9' DAY", order="t, u", modes=("", "MAXIMAL MATCHES"))
 
     live, archive = lasting((2, 3), (4, 7), (5, 10), (6, 6), (7, 7), (12, 12)), lasting((1, 1))
@@ -102,8 +103,8 @@ def test_live_events_inside_one_another_keep_the_order(strategy: str, cache: boo
 
 
 @pytest.mark.parametrize(("strategy", "cache"), STRATEGIES)
-def test_rows_of_one_time_are_read_back_together(strategy: str, cache: bool) -> None:
-    # Two archive rows at 5, of which a region of 4 rows needs the second: PREV of it is the first.
+def test_rows_of_the_same_time_are_read_back_together(strategy: str, cache: bool) -> None:
+    # A region of 4 rows needs only the second of two archive rows at time 5. Its PREV is the first of them.
     def table(times: list[int], values: list[int | None]) -> pa.Table:
         return pa.table({"symbol": ["p"] * len(times), "t": times, "price": pa.array(values, pa.int64())})
 
@@ -116,18 +117,18 @@ def test_rows_of_one_time_are_read_back_together(strategy: str, cache: bool) -> 
         modes=("", "AFTER MATCH SKIP TO NEXT ROW"),
         measures="PREV(FIRST(price)) AS first, LAST(price) AS last",
     )
-    wanted = expected(text, live, archive)
-    assert len(wanted) == 6
+    expected_rows = expected(text, live, archive)
+    assert len(expected_rows) == 6
     options: dict[str, Any] = {"strategy": strategy, "cache": cache, "step_rows": 1, "recent_rows": 4}
-    assert answer(text, live, archive=archive, **options) == wanted
+    assert answer(text, live, archive=archive, **options) == expected_rows
 
 
-# --- asked wrongly ----------------------------------------------------------------------------------------------------
+# --- wrong arguments --------------------------------------------------------------------------------------------------
 
 
-def code_of(asked: Any, live: pa.Table, **options: Any) -> str:
+def code_of(queries: Any, live: pa.Table, **options: Any) -> str:
     with pytest.raises(OstinatoError) as caught:
-        ost.correlate(asked, live=live, **options).run()
+        ost.correlate(queries, live=live, **options).run()
     return caught.value.code
 
 
@@ -145,12 +146,12 @@ def test_two_tables_need_an_archive() -> None:
     assert answer(text, prices(1), archive=prices(1)) == []
 
 
-@pytest.mark.parametrize("asked", [7, [], {}, [7], {"one": None}])
-def test_something_else_than_queries(asked: Any) -> None:
-    assert code_of(asked, prices(1)) == "NOT_A_QUERY"
+@pytest.mark.parametrize("queries", [7, [], {}, [7], {"one": None}])
+def test_arguments_that_are_no_queries_are_refused(queries: Any) -> None:
+    assert code_of(queries, prices(1)) == "NOT_A_QUERY"
 
 
-def test_a_condition_is_true_or_false() -> None:
+def test_a_condition_must_be_boolean() -> None:
     assert code_of(query(also="AND live.first"), prices(1)) == "NOT_A_CONDITION"
     assert answer(query(also="AND NULL"), prices(10, 6, 6, 5, 7, 6)) == []
 
@@ -165,7 +166,7 @@ def test_a_condition_is_true_or_false() -> None:
         (query(also="AND live.nope"), "UNKNOWN_COLUMN", "live.nope"),
     ],
 )
-def test_carets_stand_in_the_statement(text: str, code: str, word: str) -> None:
+def test_carets_point_into_the_statement(text: str, code: str, word: str) -> None:
     with pytest.raises(OstinatoError) as caught:
         ost.correlate(text, live=prices(1)).run()
     error = caught.value
@@ -174,6 +175,6 @@ def test_carets_stand_in_the_statement(text: str, code: str, word: str) -> None:
 
 
 @pytest.mark.parametrize("times", [[-(2**63), 0], [-(2**62), 0], [0, 2**62], [0, 2**63 - 1]])
-def test_numbers_too_large_to_subtract(times: list[int]) -> None:
+def test_times_too_far_apart_to_subtract_raise(times: list[int]) -> None:
     table = pa.table({"symbol": ["X"] * 2, "t": times, "price": [1, 2]})
     assert code_of(query(ANY, ANY), table) == "ARITHMETIC_OVERFLOW"

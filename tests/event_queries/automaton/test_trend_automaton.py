@@ -1,4 +1,4 @@
-"""Patterns of events as automata over variables: one line a state, `!` before what must be absent, `.` accepting."""
+"""Event patterns as automata over variables. In dumps, a line is a state, `!` is an absence, `.` is accepting."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from ostinato.event_queries.language.event_query import (
 A, B, C, D = (OneEvent(letter, letter) for letter in "ABCD")
 
 
-def seq(*parts: EventPattern) -> InOrder:
-    return InOrder(parts)
+def seq(*elements: EventPattern) -> InOrder:
+    return InOrder(elements)
 
 
 def plus(body: EventPattern) -> Repeated:
@@ -56,7 +56,7 @@ def test_a_kleene_plus_loops() -> None:
     assert dump(plus(seq(A, plus(B)))) == ["start -> A 1", "1 -> B 2", "2. -> A 1, B 2"]
 
 
-def test_ways_that_spell_the_same_word_are_one_state() -> None:
+def test_paths_with_the_same_word_are_one_state() -> None:
     assert dump(seq(plus(A), plus(A))) == ["start -> A 1", "1 -> A 2", "2. -> A 2"]
     x, y = OneEvent("A", "x"), OneEvent("A", "y")
     assert dump(seq(plus(x), plus(y))) == ["start -> x 1", "1 -> x 1, y 2", "2. -> y 2"]
@@ -83,7 +83,7 @@ def test_states_with_the_same_future_are_merged() -> None:
     ]
 
 
-def test_an_absence_is_on_the_steps_that_cross_it() -> None:
+def test_an_absence_belongs_to_the_steps_that_cross_it() -> None:
     assert dump(seq(A, Absent(C), plus(B))) == [
         "start -> A 1",
         "1 -> !0 B 2",
@@ -100,13 +100,13 @@ def test_absences_at_the_start_and_at_the_end() -> None:
     assert dump(seq(A, Absent(C), Absent(D), B))[1] == "1 -> !0 !1 B 2"
 
 
-def test_the_same_absence_twice_is_one() -> None:
+def test_equal_absences_are_stored_once() -> None:
     automaton = build_trend_automaton(seq(A, Absent(seq(C, plus(D))), B, Absent(seq(C, plus(D))), A))
     assert len(automaton.absences) == 1
     assert automaton.absences[0].labels == ("C", "D")
 
 
-def test_absences_that_two_ways_disagree_about_are_declined() -> None:
+def test_paths_with_one_word_and_different_absences_are_declined() -> None:
     assert code(AnyOf((seq(A, Absent(C), B), seq(A, B)))) == "AMBIGUOUS_NEGATION"
     assert code(AnyOf((seq(A, B, Absent(C)), seq(A, B)))) == "AMBIGUOUS_NEGATION"
     assert code(plus(seq(plus(A), Absent(C)))) == "AMBIGUOUS_NEGATION"
@@ -114,7 +114,7 @@ def test_absences_that_two_ways_disagree_about_are_declined() -> None:
     assert len(dump(AnyOf((seq(A, Absent(C), B), seq(A, other))))) == 5
 
 
-def test_what_stands_next_to_a_not_must_occur() -> None:
+def test_neighbours_of_not_must_not_be_optional() -> None:
     assert code(seq(A, Absent(C), maybe(B))) == "NEGATION_NEXT_TO_OPTIONAL"
     assert code(seq(A, star(B), Absent(C), D)) == "NEGATION_NEXT_TO_OPTIONAL"
     assert code(seq(Absent(C))) == "NEGATION_MISPLACED"
@@ -122,13 +122,13 @@ def test_what_stands_next_to_a_not_must_occur() -> None:
     assert code(seq(A, AllOf((A, B)))) == "CONJUNCTION_NOT_SUPPORTED"
 
 
-def test_patterns_that_need_too_many_states() -> None:
+def test_patterns_with_too_many_states_raise() -> None:
     anything = AnyOf((A, B))
     assert code(seq(star(anything), A, *[anything] * 13)) == "PATTERN_TOO_LARGE"
     assert build_trend_automaton(seq(*[A] * 4_000)).states == 4_001
 
 
-def test_what_two_patterns_share() -> None:
+def test_the_intersection_of_two_patterns() -> None:
     one, other = build_trend_automaton(seq(plus(A), B)), build_trend_automaton(seq(A, plus(AnyOf((A, B)))))
     assert words(both(one, other), 4) == words(one, 4) & words(other, 4)
     assert both(build_trend_automaton(seq(A, B)), build_trend_automaton(seq(B, A))).transitions == ()
@@ -137,38 +137,39 @@ def test_what_two_patterns_share() -> None:
 
 # --- against the definition -------------------------------------------------------------------------------------------
 
-Way = tuple[tuple[str, frozenset[EventPattern]], ...]
-"""A way through a pattern: each variable with what must be absent before it; at the end "" with what must be behind."""
+Path = tuple[tuple[str, frozenset[EventPattern]], ...]
+"""A path through a pattern: each variable with the patterns that must be absent before it. The last entry is "" with
+the patterns that must be absent after the match."""
 
 
-def ways(pattern: EventPattern, longest: int) -> set[Way]:
-    """All ways of at most so many events, by definition. Each ends with ("", absences behind)."""
+def paths(pattern: EventPattern, longest: int) -> set[Path]:
+    """All paths of at most `longest` events, by the definition of patterns."""
     nothing: frozenset[EventPattern] = frozenset()
     match pattern:
         case OneEvent(variable=name):
             return {((name, nothing), ("", nothing))}
-        case AnyOf(parts):
-            return set[Way]().union(*(ways(part, longest) for part in parts))
-        case InOrder(parts):
-            found: set[Way] = {(("", nothing),)}
-            for part in parts:
-                if isinstance(part, Absent):
-                    found = {(*way[:-1], ("", way[-1][1] | {part.body})) for way in found}
+        case AnyOf(elements):
+            return set[Path]().union(*(paths(element, longest) for element in elements))
+        case InOrder(elements):
+            result: set[Path] = {(("", nothing),)}
+            for element in elements:
+                if isinstance(element, Absent):
+                    result = {(*path[:-1], ("", path[-1][1] | {element.body})) for path in result}
                 else:
-                    found = _after(found, ways(part, longest), longest)
-            return found
+                    result = _after(result, paths(element, longest), longest)
+            return result
         case Repeated(body, times):
-            once = ways(body, longest)
-            found = {(("", nothing),)} if times is not Quantifier.ONE_OR_MORE else set(once)
+            once = paths(body, longest)
+            result = {(("", nothing),)} if times is not Quantifier.ONE_OR_MORE else set(once)
             if times is Quantifier.AT_MOST_ONE:
-                return found | once
+                return result | once
             for _ in range(longest):
-                found |= _after(found, once, longest)
-            return found
+                result |= _after(result, once, longest)
+            return result
     raise AssertionError(pattern)
 
 
-def _after(left: set[Way], right: set[Way], longest: int) -> set[Way]:
+def _after(left: set[Path], right: set[Path], longest: int) -> set[Path]:
     return {
         (*one[:-1], (two[0][0], one[-1][1] | two[0][1]), *two[1:])
         for one, two in product(left, right)
@@ -177,40 +178,40 @@ def _after(left: set[Way], right: set[Way], longest: int) -> set[Way]:
 
 
 def words(automaton: TrendAutomaton, longest: int) -> set[tuple[str, ...]]:
-    return {tuple(name for name, _ in way[:-1]) for way in walks(automaton, (), longest)}
+    return {tuple(name for name, _ in path[:-1]) for path in walks(automaton, (), longest)}
 
 
-def walks(automaton: TrendAutomaton, bodies: tuple[EventPattern, ...], longest: int) -> set[Way]:
-    """The same, read from the automaton."""
+def walks(automaton: TrendAutomaton, bodies: tuple[EventPattern, ...], longest: int) -> set[Path]:
+    """All paths of at most `longest` events through the automaton."""
 
     def named(absences: tuple[int, ...]) -> frozenset[EventPattern]:
         return frozenset(bodies[absence] for absence in absences)
 
-    found: set[Way] = set()
-    waiting: list[tuple[int, Way]] = [(START, ())]
+    result: set[Path] = set()
+    waiting: list[tuple[int, Path]] = [(START, ())]
     while waiting:
-        state, way = waiting.pop()
+        state, path = waiting.pop()
         if state in automaton.accepting:
-            ends = tuple(absence for at, absence in automaton.end_absences if at == state)
-            found.add((*way, ("", named(ends))))
-        if len(way) < longest:
+            ends = tuple(absence for accepting, absence in automaton.end_absences if accepting == state)
+            result.add((*path, ("", named(ends))))
+        if len(path) < longest:
             waiting.extend(
-                (step.target, (*way, (automaton.labels[step.label], named(step.absences))))
+                (step.target, (*path, (automaton.labels[step.label], named(step.absences))))
                 for step in automaton.transitions
                 if step.source == state
             )
-    return found
+    return result
 
 
 def absent_bodies(pattern: EventPattern) -> tuple[EventPattern, ...]:
-    found: dict[EventPattern, None] = {}
+    bodies: dict[EventPattern, None] = {}
 
-    def look(part: EventPattern) -> None:
-        match part:
+    def look(element: EventPattern) -> None:
+        match element:
             case Absent(body):
-                found[body] = None
-            case InOrder(parts) | AnyOf(parts):
-                for inner in parts:
+                bodies[body] = None
+            case InOrder(elements) | AnyOf(elements):
+                for inner in elements:
                     look(inner)
             case Repeated(body=body):
                 look(body)
@@ -218,46 +219,46 @@ def absent_bodies(pattern: EventPattern) -> tuple[EventPattern, ...]:
                 pass
 
     look(pattern)
-    return tuple(found)
+    return tuple(bodies)
 
 
 def patterns(negated: bool) -> st.SearchStrategy[EventPattern]:
-    parts: st.SearchStrategy[EventPattern] = st.sampled_from([A, B, C])
+    events: st.SearchStrategy[EventPattern] = st.sampled_from([A, B, C])
 
     def wider(inner: st.SearchStrategy[EventPattern]) -> st.SearchStrategy[EventPattern]:
         element = inner | st.builds(Absent, st.sampled_from([D, seq(D, D)])) if negated else inner
-        sequences = st.lists(element, min_size=1, max_size=3).map(lambda found: InOrder(tuple(found)))
-        options = st.lists(inner, min_size=1, max_size=2).map(lambda found: AnyOf(tuple(found)))
+        sequences = st.lists(element, min_size=1, max_size=3).map(lambda elements: InOrder(tuple(elements)))
+        options = st.lists(inner, min_size=1, max_size=2).map(lambda elements: AnyOf(tuple(elements)))
         return sequences | options | st.builds(Repeated, inner, st.sampled_from(Quantifier))
 
-    return st.recursive(parts, wider, max_leaves=6)
+    return st.recursive(events, wider, max_leaves=6)
 
 
 @given(patterns(negated=False))
 @settings(max_examples=examples(150), deadline=None)
 def test_the_automaton_accepts_the_words_of_the_pattern(pattern: EventPattern) -> None:
     automaton = build_trend_automaton(pattern)
-    by_definition = {tuple(name for name, _ in way[:-1]) for way in ways(pattern, 4)} - {()}
+    by_definition = {tuple(name for name, _ in path[:-1]) for path in paths(pattern, 4)} - {()}
     assert words(automaton, 4) == by_definition
     check_shape(automaton)
 
 
 @given(patterns(negated=True))
 @settings(max_examples=examples(200), deadline=None)
-def test_every_word_has_the_absences_of_its_way(pattern: EventPattern) -> None:
+def test_every_word_has_the_absences_of_its_path(pattern: EventPattern) -> None:
     try:
         automaton = build_trend_automaton(pattern)
     except QueryError as error:
         assert error.code in ("AMBIGUOUS_NEGATION", "NEGATION_NEXT_TO_OPTIONAL", "NEGATION_MISPLACED")
         return
-    by_definition = {way for way in ways(pattern, 4) if len(way) > 1}
+    by_definition = {path for path in paths(pattern, 4) if len(path) > 1}
     assert walks(automaton, absent_bodies(pattern), 4) == by_definition
     check_shape(automaton)
 
 
 @given(patterns(negated=False), patterns(negated=False))
 @settings(max_examples=examples(100), deadline=None)
-def test_an_intersection_accepts_what_both_accept(left: EventPattern, right: EventPattern) -> None:
+def test_an_intersection_accepts_the_words_of_both(left: EventPattern, right: EventPattern) -> None:
     one, other = build_trend_automaton(left), build_trend_automaton(right)
     shared = both(one, other)
     assert words(shared, 4) == words(one, 4) & words(other, 4)
@@ -265,7 +266,7 @@ def test_an_intersection_accepts_what_both_accept(left: EventPattern, right: Eve
 
 
 def check_shape(automaton: TrendAutomaton) -> None:
-    """Deterministic, START by itself, one label into each state, all states numbered and used."""
+    """Checks the automaton: deterministic, no step to START, one label per state, and no unused states."""
     steps = automaton.transitions
     assert len({(step.source, step.label) for step in steps}) == len(steps)
     assert START not in automaton.accepting and all(step.target != START for step in steps)

@@ -1,4 +1,4 @@
-"""A bound event query and rows -> the matches that the kernel lists, beside those of the oracle."""
+"""A bound event query and rows -> the matches of the kernel, and those of the oracle."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ostinato.reference.trend_matches import by_window
 
 SETTINGS = Settings()
 NO_LIMITS = MatchLimits()
-Listed = dict[tuple[int, int | None], list[tuple[tuple[int, str], ...]]]
-"""By sequence and window: matches as (index of the row in the input, variable), in order."""
+MatchesByWindow = dict[tuple[int, int | None], list[tuple[tuple[int, str], ...]]]
+"""By sequence and window: matches in order, each as pairs of (index of the input row, variable)."""
 
 
 def kernel_matches(
     ready: Prepared, columns: Mapping[str, pa.DataType], limits: MatchLimits = NO_LIMITS
 ) -> EventMatches:
-    """The kernel's matches; `columns` are the types of the input's columns."""
+    """The matches of the kernel. `columns` has the types of the input columns."""
     types = {name: normalise(kind, SETTINGS) for name, kind in columns.items()}
     rows = [event.row for sequence in ready.sequences for event in sequence]
     arrays = {Column(name): pa.array([row[name] for row in rows], kind) for name, kind in columns.items()}
@@ -39,26 +39,28 @@ def kernel_matches(
         return as_vector(evaluate(expr, arrays.get, len(rows), SETTINGS), SETTINGS)
 
     conditions = lower_run_conditions(ready.plan.queries[0].run, ready.program.automaton, operand_type, SETTINGS)
-    return find_event_matches(ready.program, ready.whole(), limits, conditions, column)
+    return find_event_matches(ready.program, ready.all_events(), limits, conditions, column)
 
 
-def listed(ready: Prepared, matches: EventMatches) -> Listed:
-    """The same by the rows of the input and the names of variables."""
+def listed(ready: Prepared, matches: EventMatches) -> MatchesByWindow:
+    """Matches of the kernel as input rows and names of variables."""
     flat = [event.index for sequence in ready.sequences for event in sequence]
     names = ready.program.automaton.labels
-    result: Listed = {}
+    result: MatchesByWindow = {}
     for m, (sequence, window) in enumerate(zip(matches.sequence().tolist(), matches.window().tolist(), strict=True)):
-        here = range(matches.offsets[m], matches.offsets[m + 1])
-        pairs = tuple((flat[matches.rows[i]], names[matches.labels[i]]) for i in here)
+        indices = range(matches.offsets[m], matches.offsets[m + 1])
+        pairs = tuple((flat[matches.rows[i]], names[matches.labels[i]]) for i in indices)
         result.setdefault((sequence, None if window == NO_WINDOW else window), []).append(pairs)
     return result
 
 
-def by_oracle(ready: Prepared) -> Listed:
-    """By the oracle; matches with one first and one last time come in order event by event: variable, then row."""
-    place = {event.index: (s, i) for s, sequence in enumerate(ready.sequences) for i, event in enumerate(sequence)}
+def by_oracle(ready: Prepared) -> MatchesByWindow:
+    """The oracle's matches by first time, last time, and then event by event: variable, then row."""
+    position_of = {
+        event.index: (s, i) for s, sequence in enumerate(ready.sequences) for i, event in enumerate(sequence)
+    }
     names = ready.program.automaton.labels
-    result: Listed = {}
+    result: MatchesByWindow = {}
     for scenes in by_window(ready.bound, ready.rows):
         for scene in scenes:
             runs = scene.matches(ready.bound.query.pattern)
@@ -66,10 +68,10 @@ def by_oracle(ready: Prepared) -> Listed:
                 key=lambda run: (
                     run[0][0].time_us,
                     run[-1][0].time_us,
-                    [(names.index(variable), place[event.index]) for event, variable in run],
+                    [(names.index(variable), position_of[event.index]) for event, variable in run],
                 )
             )
             if runs:
-                sequence, _ = place[runs[0][0][0].index]
+                sequence, _ = position_of[runs[0][0][0].index]
                 result[sequence, scene.window] = [tuple((event.index, name) for event, name in run) for run in runs]
     return result

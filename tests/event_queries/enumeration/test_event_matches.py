@@ -41,13 +41,13 @@ def matches(query: str, stream: str, limits: MatchLimits = NO_LIMITS) -> list[st
     rows = events(stream)
     ready = prepared(bound(query), rows)
     by_scope = listed(ready, kernel_matches(ready, COLUMNS, limits))
-    return [" ".join(rows[at]["name"] for at, _ in pairs) for scope in by_scope.values() for pairs in scope]
+    return [" ".join(rows[row]["name"] for row, _ in pairs) for scope in by_scope.values() for pairs in scope]
 
 
 # --- order ------------------------------------------------------------------------------------------------------------
 
 
-def test_by_first_time_last_time_then_event_by_event() -> None:
+def test_matches_are_ordered_by_first_time_last_time_and_events() -> None:
     assert matches("SEQ(A, B+)", "a1 b2 a3 b4 b5") == [
         "a1 b2",
         "a1 b2 b4",
@@ -62,18 +62,23 @@ def test_by_first_time_last_time_then_event_by_event() -> None:
     ]
 
 
-def test_variables_come_in_the_order_of_the_pattern_before_rows_do() -> None:
+def test_matches_are_ordered_by_variables_before_rows() -> None:
     ready = prepared(bound("SEQ((A x OR A y), B)"), rows := events("a1=a2 b3"))
     [pairs] = listed(ready, kernel_matches(ready, COLUMNS)).values()
-    assert [(name, rows[at]["name"]) for (at, name), _ in pairs] == [("x", "a1"), ("x", "a2"), ("y", "a1"), ("y", "a2")]
+    assert [(name, rows[row]["name"]) for (row, name), _ in pairs] == [
+        ("x", "a1"),
+        ("x", "a2"),
+        ("y", "a1"),
+        ("y", "a2"),
+    ]
 
 
-def test_events_of_one_time_are_never_in_one_match() -> None:
+def test_events_of_the_same_time_are_never_in_one_match() -> None:
     assert matches("SEQ(A, B)", "a1=b2 b3=a4 b5") == ["a1 b3", "a1 b5", "a4 b5"]
 
 
-def test_long_blocks_are_sorted_by_digits() -> None:
-    """More than 256 times of ends, and more than a few matches: all ways the block is sorted."""
+def test_long_blocks_are_sorted_by_radix() -> None:
+    """The block has more than 256 end times and many matches, so that all sorting methods are used."""
     count = 700
     kinds = np.repeat([0, 1, 2], [1, 2, count])
     program = Program(chain(3), (0, 1, 2))
@@ -107,17 +112,17 @@ def test_a_kleene_variable_means_each_of_its_events() -> None:
     assert matches(after, "a2 b1 b3 c3 c4") == ["a2 b3 c3", "a2 b3 c4"]
 
 
-def test_each_beside_an_aggregate_of_the_same_variable() -> None:
+def test_each_event_is_compared_with_an_aggregate_of_its_variable() -> None:
     assert matches("SEQ(A a, B+ b) WHERE b[i].x + a.x >= AVG(b[i].x)", "a1 b2 b8") == ["a1 b2", "a1 b8"]
 
 
-def test_a_condition_holds_where_one_of_its_variables_is_missing() -> None:
+def test_a_condition_on_a_missing_variable_holds() -> None:
     assert matches("SEQ(A a, B? b, C, D d) WHERE a.x < d.x AND b.x > d.x", "a1 b2 c3 d4") == ["a1 c3 d4"]
     assert matches("SEQ(A a, B* b, C, D d) WHERE SUM(b[i].x) > d.x", "a1 b2 c3 d4") == ["a1 c3 d4"]
 
 
-def test_a_condition_that_later_events_change_is_asked_at_the_end() -> None:
-    """SUM(b) may still grow after any b: the run goes on even if the match fails the condition."""
+def test_a_condition_that_later_events_change_is_checked_at_the_end() -> None:
+    """SUM(b) may still grow after any b. So the search continues, even if the match so far fails the condition."""
     assert matches("SEQ(A a, B+ b) WHERE SUM(b[i].x) >= a.x", "a3 b1 b2 b4") == [
         "a3 b1 b2",
         "a3 b1 b2 b4",
@@ -137,7 +142,7 @@ def test_math_functions(function: str) -> None:
     assert matches(query, "a1 a4 b8 b16 c2 c9") == expected
 
 
-def test_distinct_is_refused_by_name() -> None:
+def test_distinct_is_refused() -> None:
     several = Operator(">", (Aggregate("count", (Column("x"),), frozenset("a"), distinct=True), Literal("number", "1")))
     with pytest.raises(QueryError) as caught:
         lower_run_conditions([RunCondition(several, frozenset("a"))], chain(2), lambda _: pa.int64(), Settings())
@@ -155,28 +160,28 @@ def test_errors_in_conditions(condition: str, code: str) -> None:
     assert "WHERE" in caught.value.message
 
 
-# --- LIMIT and what is too much ---------------------------------------------------------------------------------------
+# --- LIMIT and other limits -------------------------------------------------------------------------------------------
 
 
-def test_a_limit_needs_no_more_time_than_the_matches_it_takes() -> None:
+def test_a_limit_does_not_enumerate_further_matches() -> None:
     """There are 2^59 matches that start with the first event."""
     stream = " ".join(f"a{i}" for i in range(60))
     assert matches("A+", stream, MatchLimits(limit=4)) == ["a0", "a0 a1", "a0 a1 a2", "a0 a2"]
 
 
-def test_a_limit_where_all_matches_end_at_one_event() -> None:
+def test_a_limit_if_all_matches_end_with_the_same_event() -> None:
     stream = "a0 " + " ".join(f"b{i}" for i in range(50)) + " c0"
-    everything, first, second = matches("SEQ(A, B+, C)", stream, MatchLimits(limit=3))
-    assert everything == stream
+    longest, first, second = matches("SEQ(A, B+, C)", stream, MatchLimits(limit=3))
+    assert longest == stream
     assert first == stream.replace(" b49", "")
     assert second == stream.replace(" b48", "")
 
 
-def test_a_limit_where_single_matches_are_long() -> None:
-    """The search meets the longest matches first; they end last."""
+def test_a_limit_if_some_matches_are_very_long() -> None:
+    """The search visits the longest matches first, and these end last."""
     program = Program(kleene(), (0, 1))
     listed = find_event_matches(program, one_sequence(np.repeat([0, 1], [1, 20_000])), MatchLimits(limit=4))
-    assert [part.tolist() for part in np.split(listed.rows, listed.offsets[1:-1])] == [
+    assert [rows.tolist() for rows in np.split(listed.rows, listed.offsets[1:-1])] == [
         [0, 1],
         [0, 1, 2],
         [0, 2],
@@ -188,18 +193,18 @@ def test_a_limit_holds_for_each_window() -> None:
     assert matches("SEQ(A, B) WITHIN 3 SECONDS TUMBLE", "a1 b2 b3 a4 b5 b6", MatchLimits(limit=1)) == ["a1 b2", "a4 b5"]
 
 
-def test_too_many_matches() -> None:
+def test_too_many_matches_raise() -> None:
     with pytest.raises(MatchError) as caught:
         matches("A+", " ".join(f"a{i}" for i in range(40)), MatchLimits(most_matches=1000))
     assert caught.value.code == "TOO_MANY_MATCHES"
     assert "1,000" in caught.value.message
 
 
-def test_as_many_matches_as_are_allowed() -> None:
+def test_the_largest_allowed_number_of_matches() -> None:
     assert len(matches("A+", "a1 a2 a3", MatchLimits(most_matches=7))) == 7
 
 
-def test_too_many_partial_matches() -> None:
+def test_too_many_partial_matches_raise() -> None:
     stream = " ".join(f"a{i}" for i in range(40))
     with pytest.raises(MatchError) as caught:
         matches("SEQ(A+ a, B b) WHERE SUM(a[i].x) < b.x", f"{stream} b-1", MatchLimits(max_partial_matches=1000))
@@ -207,11 +212,11 @@ def test_too_many_partial_matches() -> None:
     assert "1,000" in caught.value.message
 
 
-def test_what_leads_to_matches_is_no_partial_match() -> None:
+def test_partial_matches_that_lead_to_matches_are_not_counted() -> None:
     assert len(matches("A+", " ".join(f"a{i}" for i in range(12)), MatchLimits(max_partial_matches=1))) == 4095
 
 
-def test_matches_that_hold_too_many_events(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_matches_with_too_many_events_raise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_room, "LARGEST_OUTPUT", 10_000)
     with pytest.raises(MatchError) as caught:
         matches("A+", " ".join(f"a{i}" for i in range(20)))
@@ -222,7 +227,7 @@ def test_matches_that_hold_too_many_events(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def chain(length: int) -> TrendAutomaton:
-    """SEQ of that many variables."""
+    """SEQ of `length` variables."""
     steps = tuple(Transition(state, state, state + 1) for state in range(length))
     return TrendAutomaton(tuple("abcdefgh"[:length]), length + 1, steps, frozenset({length}))
 
@@ -235,7 +240,7 @@ def kleene() -> TrendAutomaton:
 
 
 def one_sequence(kinds: np.ndarray, values: tuple[np.ndarray, ...] = ()) -> Events:
-    """Events one after the other, each of the kind that its label is."""
+    """One sequence of events. The kind of an event is its label."""
     count = len(kinds)
     masks = tuple(kinds == kind for kind in range(int(kinds.max(initial=0)) + 1))
     starts = np.array([0, count]) if count else np.zeros(1, np.int64)
@@ -243,8 +248,8 @@ def one_sequence(kinds: np.ndarray, values: tuple[np.ndarray, ...] = ()) -> Even
 
 
 @pytest.mark.kernel
-def test_blocks_of_letters() -> None:
-    """A^i B^i C^i D^i: every choice of four."""
+def test_every_choice_of_one_event_per_type_is_a_match() -> None:
+    """The stream is A^n B^n C^n D^n."""
     size = 12
     listed = find_event_matches(Program(chain(4), (0, 1, 2, 3)), one_sequence(np.repeat(np.arange(4), size)))
     choices = np.stack(np.meshgrid(*[np.arange(size)] * 4, indexing="ij"), -1).reshape(-1, 4) + size * np.arange(4)
@@ -278,24 +283,26 @@ def test_comparisons_of_adjacent_events(op: str, real: bool) -> None:
 
 
 @pytest.mark.kernel
-def test_pair_tests_are_asked_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pair_tests_are_evaluated_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ostinato.event_queries.enumeration.event_tables._PAIRS_AT_ONCE", 16)
     kinds = np.zeros(30, int)
-    given = one_sequence(kinds)
-    given = Events(given.starts, given.time, given.place, given.conditions, (), (), (lambda a, b: (a + b) % 3 == 0,))
-    listed = find_event_matches(Program(chain(2), (0, 0), edges=(EdgeTest(0, 1, pair_test=0),)), given)
+    sequence = one_sequence(kinds)
+    sequence = Events(
+        sequence.starts, sequence.time, sequence.place, sequence.conditions, (), (), (lambda a, b: (a + b) % 3 == 0,)
+    )
+    listed = find_event_matches(Program(chain(2), (0, 0), edges=(EdgeTest(0, 1, pair_test=0),)), sequence)
     assert listed.rows.reshape(-1, 2).tolist() == [
         [i, j] for i in range(30) for j in range(i + 1, 30) if (i + j) % 3 == 0
     ]
 
 
 @pytest.mark.parametrize("selection", list(Selection))
-def test_nothing_is_looked_for_beyond_the_window(selection: Selection, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An A and, far behind it, a B: with WITHIN the two are never compared, and no window is searched."""
-    asked: list[tuple[int, int]] = []
+def test_rows_beyond_the_window_are_not_searched(selection: Selection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """WITHIN excludes A and B that are far apart: their rows are never compared, and no window is searched."""
+    compared_rows: list[tuple[int, int]] = []
 
     def edge_holds(step: int, row: int, later: int, *tables: object) -> bool:
-        asked.append((row, later))
+        compared_rows.append((row, later))
         return True
 
     marks = {**vars(event_marks), "edge_holds": edge_holds}
@@ -303,19 +310,19 @@ def test_nothing_is_looked_for_beyond_the_window(selection: Selection, monkeypat
         marks[name] = FunctionType(interpreted(getattr(event_marks, name)).__code__, marks)
     plain = FunctionType(interpreted(event_marks.mark_sequences).__code__, marks)
     monkeypatch.setattr(event_matches, "mark_sequences", plain)
-    given = replace(one_sequence(np.array([0, 1, 0, 1]), (np.arange(4),)), time=np.array([0, 50, 100, 101]))
+    sequence = replace(one_sequence(np.array([0, 1, 0, 1]), (np.arange(4),)), time=np.array([0, 50, 100, 101]))
     for kind in (BoundKind.SPAN, BoundKind.WINDOWS):
-        asked.clear()
+        compared_rows.clear()
         extent = Extent(kind, length=10, slide=10)
         program = Program(chain(2), (0, 1), edges=(EdgeTest(0, 1, ">", 0, 0),), extent=extent, selection=selection)
-        listed = find_event_matches(program, given)
-        assert listed.rows.tolist() == [2, 3] and set(asked) == {(2, 3)}
+        listed = find_event_matches(program, sequence)
+        assert listed.rows.tolist() == [2, 3] and set(compared_rows) == {(2, 3)}
     assert listed.scopes.window.tolist() == [100]
 
 
 @pytest.mark.kernel
-def test_first_rows_by_one_sweep() -> None:
-    """For each value the first row of its sequence at or above it, as a search of its own for each finds it."""
+def test_first_rows_are_found_in_one_sweep() -> None:
+    """The kernel finds for each value the first row of its sequence at or above it, like a binary search."""
     rng = np.random.default_rng(4)
     starts = np.array([0, 0, 40, 41, 100])
     position = np.concatenate([np.sort(rng.integers(0, 60, n)) for n in np.diff(starts)])
@@ -332,7 +339,7 @@ def test_first_rows_by_one_sweep() -> None:
 
 
 @pytest.mark.kernel
-def test_the_kernel_as_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kernel_agrees_with_its_python(monkeypatch: pytest.MonkeyPatch) -> None:
     queries = ["SEQ(A, B+)", "SEQ(A, NOT C, B) WITHIN 3 SECONDS", "STRICT", "SKIP TILL NEXT MATCH"]
     stream = "a1 b2 c3 a4=b5 b6 c7 b8"
     texts = [query if "SEQ" in query else f"SEQ(A, B+, C) {query}" for query in queries]
@@ -341,7 +348,7 @@ def test_the_kernel_as_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [matches(text, stream) for text in texts] == compiled
 
 
-def test_labels_are_small_numbers() -> None:
+def test_more_than_256_labels_raise() -> None:
     steps = tuple(Transition(state, state, state + 1) for state in range(257))
     many = TrendAutomaton(tuple(f"v{i}" for i in range(257)), 258, steps, frozenset({257}))
     with pytest.raises(MatchError) as caught:
@@ -349,7 +356,7 @@ def test_labels_are_small_numbers() -> None:
     assert caught.value.code == "PATTERN_TOO_LARGE"
 
 
-def test_no_events() -> None:
+def test_a_sequence_without_events_has_no_matches() -> None:
     assert find_event_matches(Program(chain(2), (0, 0)), one_sequence(np.zeros(0, int))).count == 0
 
 

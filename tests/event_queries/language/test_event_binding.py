@@ -1,4 +1,4 @@
-"""Event query + columns -> sorted conditions and output columns."""
+"""Event query + columns -> conditions by kind, and output columns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def bound(
 
 
 def local(query: BoundEventQuery) -> dict[str, str]:
-    """The conditions of each variable beside its type's."""
+    """The conditions of each variable, without the condition of its type."""
     shown = {}
     for variable, condition in query.qualifies.items():
         if isinstance(condition, Operator) and condition.op == "and":
@@ -67,12 +67,12 @@ def test_types_by_condition() -> None:
     assert by_argument.qualifies == qualifies
 
 
-def test_the_text_comes_before_the_arguments() -> None:
+def test_the_text_overrides_the_arguments() -> None:
     query = parse_event_query("TYPE kind TIME ts PATTERN A RETURN COUNT(*)")
     assert bind_event_query(query, COLUMNS, type="id", time="y").time == "ts"
 
 
-def test_variables_under_not_are_apart() -> None:
+def test_variables_under_not_are_separate() -> None:
     query = bound("SEQ(A, NOT SEQ(C c, D), B)", "WITHIN 1 DAY")
     assert (query.variables, query.absent_variables) == (("A", "B"), ("c", "D"))
 
@@ -121,7 +121,7 @@ def test_a_type_stands_for_all_its_variables() -> None:
     ],
 )
 def test_conditions_between_neighbours(condition: str, expected: str) -> None:
-    """LAST(x, 1) is the earlier event's, x the later one's."""
+    """LAST(x, 1) is a value of the earlier event, x one of the later event."""
     query = bound("SEQ(A a, B+ b)", f"WHERE {condition}")
     assert [(before, after) for before, after, _ in adjacent(query)] == [("b", "b")]
     assert adjacent(query)[0][2].replace("`", "") == expected.replace("`", "")
@@ -157,7 +157,7 @@ def test_conditions_over_a_match(condition: str, expected: tuple[str, str, str |
     assert query.adjacent == ()
 
 
-def test_a_variable_that_stands_twice_is_several_events() -> None:
+def test_a_variable_that_occurs_twice_is_several_events() -> None:
     assert run(bound("SEQ(A a, B b, A a)", "WHERE a.x < b.x", "MATCHES"))[0][2] == "a"
     assert run(bound("SEQ(A a, B b) OR SEQ(B b, A a)", "WHERE a.x < b.x", "MATCHES"))[0][2] is None
     assert run(bound("SEQ(A? a, B b)", "WHERE a.x < b.x", "MATCHES"))[0][2] is None
@@ -172,14 +172,14 @@ def test_a_type_in_a_condition_over_several_variables() -> None:
 # --- names of columns -------------------------------------------------------------------------------------------------
 
 
-def test_columns_by_the_rule_of_case() -> None:
+def test_names_of_columns_ignore_case() -> None:
     query = bound("A", "WHERE [ID] AND X < 1 GROUP BY place", "place, PLACE AS p, COUNT(*)")
     assert (query.same, query.group_by) == (("id",), ("Place",))
     assert local(query) == {"A": "(`x` < 1)"}
     assert query.outputs[:2] == (("Place", GroupColumn("Place")), ("p", GroupColumn("Place")))
 
 
-def test_same_columns_of_several_lists_are_one() -> None:
+def test_several_same_lists_are_merged() -> None:
     assert bound("A", "WHERE [id, x] AND SAME[X, y]").same == ("id", "x", "y")
 
 

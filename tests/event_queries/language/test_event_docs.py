@@ -1,4 +1,4 @@
-"""docs/event-queries.md: its queries can be read, its numbers are right, its errors are those of the source."""
+"""docs/event-queries.md: its queries parse, its numbers are right, and its error codes are those of the source."""
 
 from __future__ import annotations
 

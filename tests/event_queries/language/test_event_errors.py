@@ -81,7 +81,7 @@ def test_patterns(pattern: str, code: str, caret: str) -> None:
         "A AND SEQ(A, B)",
     ],
 )
-def test_patterns_that_are_fine(pattern: str) -> None:
+def test_valid_patterns_raise_no_error(pattern: str) -> None:
     parse_event_query(f"PATTERN {pattern} RETURN COUNT(*)")
 
 
@@ -221,12 +221,12 @@ def test_queries(text: str, code: str) -> None:
     assert refused(text).code == code
 
 
-def test_matches_have_columns_of_their_own() -> None:
+def test_a_group_may_not_have_the_name_of_a_match_column() -> None:
     text = "PATTERN A GROUP BY events RETURN MATCHES"
     assert refused(text, columns=(*COLUMNS, "events")).code == "DUPLICATE_COLUMN"
 
 
-def test_type_and_time_must_be_given_somewhere() -> None:
+def test_a_query_without_type_or_time_raises() -> None:
     query = parse_event_query("PATTERN A RETURN COUNT(*)")
     for kind, time, code in (("kind", None, "TIME_COLUMN_MISSING"), (None, "ts", "TYPE_COLUMN_MISSING")):
         with pytest.raises(QueryError) as caught:
@@ -235,7 +235,7 @@ def test_type_and_time_must_be_given_somewhere() -> None:
         assert caught.value.hint is not None
 
 
-def test_columns_that_differ_in_case_only() -> None:
+def test_columns_that_differ_only_in_case_are_ambiguous() -> None:
     text = "PATTERN A WHERE X > 1 RETURN COUNT(*)"
     assert refused(text, columns=(*COLUMNS, "X")).code == "AMBIGUOUS_COLUMN"
     assert refused(text, case_sensitive=True).code == "UNKNOWN_COLUMN"
@@ -266,12 +266,12 @@ def test_a_condition_of_an_argument_has_no_caret_in_the_query() -> None:
         ("WITHIN 1000000 EVENTS SLIDE 1 EVENT", "INVALID_SLIDE"),
     ],
 )
-def test_lengths_that_nobody_could_count(within: str, code: str) -> None:
+def test_lengths_out_of_range_raise(within: str, code: str) -> None:
     with pytest.raises(QueryError, match=code):
         parse_event_query(f"TYPE kind TIME ts PATTERN A {within} RETURN COUNT(*)")
 
 
-def test_a_group_named_like_the_edge_of_a_window() -> None:
+def test_a_group_with_the_name_of_a_window_column_raises() -> None:
     query = parse_event_query("PATTERN A GROUP BY window_start WITHIN 1 MINUTE TUMBLE RETURN window_start, COUNT(*)")
     with pytest.raises(QueryError, match="AMBIGUOUS_COLUMN"):
         bind_event_query(query, ("kind", "ts", "window_start"), type="kind", time="ts")

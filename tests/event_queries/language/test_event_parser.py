@@ -92,7 +92,7 @@ def test_a_pattern_ends_where_the_next_clause_starts() -> None:
 # --- clauses ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_whole_query() -> None:
+def test_a_query_with_all_clauses() -> None:
     query = parse_event_query("""
         FROM rides TYPE kind TIME ts
         PATTERN SEQ(Request r, Travel+ t, NOT Pickup p)
@@ -112,10 +112,10 @@ def test_the_whole_query() -> None:
     assert names == ["district", "count(*)", "count(t)", "total", "avg(t.speed)"]
 
 
-def test_the_head_stands_in_any_order_and_may_be_missing() -> None:
+def test_clauses_of_the_head_have_any_order_and_are_optional() -> None:
     text = "PATTERN A RETURN COUNT(*)"
-    whole = parse_event_query(f"FROM t TYPE kind TIME ts {text}")
-    assert parse_event_query(f"TIME ts FROM t TYPE kind {text}") == whole
+    expected = parse_event_query(f"FROM t TYPE kind TIME ts {text}")
+    assert parse_event_query(f"TIME ts FROM t TYPE kind {text}") == expected
     without = parse_event_query(text)
     assert (without.source, without.types, without.time) == (None, None, None)
 
@@ -219,21 +219,21 @@ def test_names_of_output_columns(text: str, name: str) -> None:
         ("NOT a.x > 1 AND a.x IS NOT NULL", [], ["NOT a.x > 1", "a.x IS NOT NULL"]),
     ],
 )
-def test_conditions_are_kept_apart(text: str, same: list[tuple[str, ...]], where: list[str]) -> None:
+def test_same_and_other_conditions_are_separated(text: str, same: list[tuple[str, ...]], where: list[str]) -> None:
     query = ask(f"WHERE {text}")
     assert [tuple(name.text for name in part.columns) for part in query.same] == same
     assert list(query.where) == [parse_expression(part) for part in where]
 
 
 @pytest.mark.parametrize("written", ["b[].x", "b[i].x", "b[j].x"])
-def test_brackets_behind_a_variable_mean_nothing_further(written: str) -> None:
+def test_brackets_after_a_variable_have_no_effect(written: str) -> None:
     assert ask(f"WHERE {written} < 1 AND SUM({written}) < a.x", f"SUM({written}) AS s") == ask(
         "WHERE b.x < 1 AND SUM(b.x) < a.x", "SUM(b.x) AS s"
     )
     assert ask("WHERE NEXT(b[i]).x < b[i].x") == ask("WHERE NEXT(b).x < b.x")
 
 
-def test_brackets_behind_a_column_are_its_elements() -> None:
+def test_brackets_after_a_column_are_its_elements() -> None:
     assert ask("WHERE prices[0] < 1 AND b.prices[i] > 1").where == (
         parse_expression("prices[0] < 1"),
         parse_expression("b.prices[i] > 1"),

@@ -48,7 +48,7 @@ def test_queries(text: str) -> None:
     assert render_event_query(parse_event_query(rendered)) == rendered
 
 
-def test_the_text_is_for_people() -> None:
+def test_the_rendered_text_has_one_clause_per_line() -> None:
     text = """\
 FROM rides
 TYPE kind
@@ -85,7 +85,7 @@ def test_patterns(pattern: EventPattern) -> None:
 # --- the builder ------------------------------------------------------------------------------------------------------
 
 
-def test_every_method_has_its_words() -> None:
+def test_every_method_of_the_builder_renders_its_clause() -> None:
     built = (
         seq("Request r", "Travel+ t", absent("Pickup p"))
         .from_("rides")
@@ -146,12 +146,12 @@ def test_types_by_condition() -> None:
     assert built.query == parse_event_query(text)
 
 
-def test_what_can_not_be_built() -> None:
+def test_invalid_calls_of_the_builder_raise() -> None:
     with pytest.raises(QueryError, match="INVALID_ARGUMENTS"):
         seq("A").type()
     with pytest.raises(QueryError, match="INVALID_ARGUMENTS"):
         seq("A").within(3, slide=1, tumble=True)
     with pytest.raises(QueryError, match="INVALID_ARGUMENTS"):
-        seq("A", seq("B").where("B.x > 1"))  # or else the condition would be lost
+        seq("A", seq("B").where("B.x > 1"))  # otherwise the condition would be lost
     with pytest.raises(QueryError, match="SYNTAX_ERROR"):
         _ = seq("A").query

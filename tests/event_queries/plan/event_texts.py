@@ -1,4 +1,4 @@
-"""Event queries for tests: text -> bound query or plan, over columns of the usual names."""
+"""Event queries for tests: text -> bound query or plan, over common columns."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def test_queries_that_share_a_loop_run_together() -> None:
     assert (rest.shared, queries(rest), rest.why) == (False, [1], ("no two queries repeat the same events",))
 
 
-def test_what_the_shared_engine_declines_runs_apart_and_says_why() -> None:
+def test_queries_that_the_shared_engine_declines_run_separately_with_a_reason() -> None:
     engines = groups(
         "SEQ(A, B+ b) WHERE NEXT(b).x > b.x RETURN COUNT(*)",
         "SEQ(C, B+) RETURN COUNT(*)",
@@ -38,7 +38,7 @@ def test_what_the_shared_engine_declines_runs_apart_and_says_why() -> None:
     ]
 
 
-def test_always_sharing_asks_the_engine_alone() -> None:
+def test_with_always_only_the_engine_may_decline_sharing() -> None:
     texts = ["SEQ(A, B+ b) WHERE NEXT(b).x > b.x RETURN COUNT(*)", "SEQ(C, B+ b) WHERE NEXT(b).x > b.x RETURN COUNT(*)"]
     (together,) = groups(*texts, sharing="always")
     assert together.shared and queries(together) == [0, 1]
@@ -50,7 +50,7 @@ PLAIN = ("SEQ(A, B+) RETURN COUNT(*)", "SEQ(C, B+) RETURN COUNT(*)")
 PAIRS = tuple(f"SEQ({kind}, B+ b) WHERE abs(NEXT(b).x - b.x) < 9 RETURN COUNT(*)" for kind in "ACD")
 
 
-def test_a_query_with_a_pair_condition_leaves_the_plain_ones_where_they_were() -> None:
+def test_a_query_with_a_pair_condition_does_not_move_the_others() -> None:
     alone = groups(*PLAIN)
     beside, apart = groups(*PLAIN, PAIRS[0])
     assert [beside] == alone
@@ -58,12 +58,12 @@ def test_a_query_with_a_pair_condition_leaves_the_plain_ones_where_they_were() -
     assert [queries(group) for group in groups(*PLAIN, *PAIRS) if group.shared] == [[0, 1], [2, 3, 4]]
 
 
-def test_pair_conditions_of_different_events_run_in_engines_of_their_own() -> None:
+def test_pair_conditions_of_different_events_have_separate_engines() -> None:
     other = "SEQ(B+, C+ c) WHERE abs(NEXT(c).x - c.x) < 9 RETURN COUNT(*)"
     assert [(queries(group), group.shared) for group in groups(*PAIRS, other)] == [([0, 1, 2], True), ([3], False)]
 
 
-def test_queries_with_many_windows_dont_drive_out_others() -> None:
+def test_a_query_with_many_windows_does_not_exclude_others() -> None:
     many = [f"SEQ({kind}, B+) WITHIN 8000 SECONDS SLIDE 1 SECOND RETURN COUNT(*)" for kind in "ACDE"]
     few = [f"SEQ({kind}, B+) WITHIN 60 SECONDS SLIDE 1 SECOND RETURN COUNT(*)" for kind in "AC"]
     shared, apart = groups(*many, *few)
@@ -76,7 +76,7 @@ def test_never_share() -> None:
     assert not alone.shared and queries(alone) == [0, 1] and alone.why == ('sharing="never"',) * 2
 
 
-def test_streams_never_mix_and_matches_are_not_aggregated() -> None:
+def test_streams_are_not_mixed_and_match_queries_have_no_engine() -> None:
     engines = groups(
         "SEQ(A, B+) GROUP BY district RETURN COUNT(*)",
         "SEQ(C, B+) RETURN COUNT(*)",
@@ -85,12 +85,12 @@ def test_streams_never_mix_and_matches_are_not_aggregated() -> None:
     assert [(group.stream, queries(group), group.shared) for group in engines] == [(0, [0], False), (1, [1], False)]
 
 
-def test_the_parts_of_a_conjunction_share_with_each_other() -> None:
+def test_the_patterns_of_a_conjunction_share_with_each_other() -> None:
     (engines,) = groups("SEQ(A, B+) AND B+ RETURN COUNT(*)")
     assert engines.members == (Member(0, 0), Member(0, 1)) and engines.shared
 
 
-def test_the_template_calls_events_by_their_types() -> None:
+def test_the_template_has_the_names_of_types() -> None:
     plan = planned("PATTERN SEQ(A a, NOT D gone, B+ b) RETURN COUNT(*)", "PATTERN SEQ(C c, B+ many) RETURN COUNT(*)")
     assert template_of(plan, (0, 1)).dump(["q1", "q2"]).split("\n") == [
         "start -> A [q1], C [q2]",

@@ -1,4 +1,4 @@
-"""The plan of a workload: conditions, values and edges numbered once, a program for each query."""
+"""The plan of a workload. Queries share the numbers of conditions, values and edges. Each query has a program."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _edge(plan: EventsPlan, edge: EdgeTest, labels: tuple[str, ...]) -> str:
     return f"{where} {after} {edge.op} {before}"
 
 
-def test_conditions_and_values_of_all_queries_are_numbered_once() -> None:
+def test_queries_share_the_numbers_of_conditions_and_values() -> None:
     plan = planned(
         "PATTERN SEQ(A, B+) WHERE B.x > 1 RETURN COUNT(*), SUM(B.x)",
         "PATTERN SEQ(C, B+) WHERE B.x > 1 RETURN COUNT(*), MAX(B.x)",
@@ -53,7 +53,7 @@ def test_conditions_and_values_of_all_queries_are_numbered_once() -> None:
     assert plan.keys == ("ts",)
 
 
-def test_slots_are_computed_once_and_average_is_two() -> None:
+def test_equal_slots_are_stored_once_and_an_average_has_two() -> None:
     plan = planned(
         "PATTERN SEQ(A, B+ b) GROUP BY district WITHIN 10 MINUTES TUMBLE "
         "RETURN district, COUNT(*) AS n, COUNT(b), AVG(b.x), SUM(b.x), COUNT(b.x), MIN(b.x + 1)"
@@ -79,19 +79,19 @@ def test_slots_are_computed_once_and_average_is_two() -> None:
     assert [(item.name, item.is_computed) for item in plan.inputs] == [("x", False), ("__ost_d1", True)]
 
 
-def test_a_comparison_of_two_adjacent_events_is_made_by_its_values() -> None:
+def test_a_comparison_of_adjacent_events_compares_numbered_values() -> None:
     assert edges(planned("PATTERN SEQ(A, B+ b) WHERE NEXT(b).x <= b.x RETURN COUNT(*)")) == ["b->b `x` <= `x`"]
     assert edges(planned("PATTERN SEQ(A, B+ b) WHERE b.x + 1 < NEXT(b).f RETURN COUNT(*)")) == ["b->b `f` > (`x` + 1)"]
     assert edges(planned("PATTERN B+ b WHERE PREV(b).x < b.x * 2 RETURN COUNT(*)")) == ["b->b (`x` * 2) > `x`"]
 
 
-def test_conditions_over_one_of_two_adjacent_events_are_comparisons_with_one() -> None:
+def test_conditions_on_one_of_two_adjacent_events_are_comparisons_with_one() -> None:
     assert edges(planned("PATTERN B+ b WHERE NEXT(b).x > 5 RETURN COUNT(*)")) == [
         "b->b CASE WHEN (`x` > 5) THEN 1 ELSE 0 END = 1"
     ]
 
 
-def test_anything_else_is_a_test_of_the_pair() -> None:
+def test_other_conditions_are_pair_tests() -> None:
     plan = planned("PATTERN B+ b WHERE NEXT(b).x < b.x AND (NEXT(b).f + b.f) % 3 <> 0 RETURN COUNT(*)")
     assert edges(plan) == ["b->b pair 0"]
     assert [item.name for item in plan.inputs] == ["x", "f"]
@@ -106,7 +106,7 @@ def test_single_variables_next_to_each_other_are_adjacent_in_either_order() -> N
     assert edges(planned(optional)) == ["a->b `x` > `x`"]
 
 
-def test_conditions_that_no_match_asks_are_dropped() -> None:
+def test_conditions_that_no_match_checks_are_dropped() -> None:
     assert edges(planned("PATTERN (SEQ(A a, C) OR SEQ(B b, C)) WHERE a.x < b.x RETURN COUNT(*)")) == []
 
 
@@ -114,7 +114,7 @@ def test_conditions_that_no_match_asks_are_dropped() -> None:
     "pattern",
     ["SEQ(A a, C, B b)", "SEQ(A a, C?, B b)", "SEQ(A+ a, B b)", "SEQ(A a, B b, A a)"],
 )
-def test_aggregates_decline_conditions_over_events_apart(pattern: str) -> None:
+def test_aggregates_decline_conditions_on_events_that_are_not_adjacent(pattern: str) -> None:
     error = refused(f"PATTERN {pattern} WHERE a.x < b.x RETURN COUNT(*)")
     assert error.code == "AGGREGATE_NEEDS_ADJACENT"
     assert "^" in str(error) and error.hint is not None and "RETURN MATCHES" in error.hint
@@ -123,7 +123,7 @@ def test_aggregates_decline_conditions_over_events_apart(pattern: str) -> None:
     assert plan.queries[0].returns_matches and plan.queries[0].limit == 5
 
 
-def test_matches_ship_all_columns() -> None:
+def test_match_queries_ship_all_columns() -> None:
     plan = planned("PATTERN SEQ(A a, C, B b) WHERE a.x + 1 < b.x RETURN MATCHES")
     assert {item.name for item in plan.inputs} >= {"kind", "ts", "x", "f", "district"}
     assert not any(item.is_computed for item in plan.inputs)
@@ -136,7 +136,7 @@ def test_conditions_under_not_are_edges_of_the_absence() -> None:
     assert program.absent_qualifies == ((2, 3),)
 
 
-def test_bounds_in_microseconds_or_places() -> None:
+def test_bounds_in_microseconds_or_numbers_of_events() -> None:
     def extent(bound: str) -> Extent:
         return planned(f"PATTERN SEQ(A, B) {bound} RETURN COUNT(*)").queries[0].programs[0].extent
 
@@ -147,7 +147,7 @@ def test_bounds_in_microseconds_or_places() -> None:
     assert extent("WITHIN 100 EVENTS TUMBLE") == Extent(BoundKind.WINDOWS, True, 100, 100)
 
 
-def test_a_conjunction_has_programs_of_its_parts_and_of_both() -> None:
+def test_a_conjunction_has_a_program_for_each_pattern_and_for_both() -> None:
     plan = planned("PATTERN A+ AND SEQ(A, A) RETURN COUNT(*)")
     query = plan.queries[0]
     assert query.is_conjunction and len(query.programs) == 3
@@ -167,23 +167,23 @@ def test_queries_over_the_same_sequences_are_one_stream() -> None:
     assert plan.keys == ("district", "driver", "name", "ts")
 
 
-def test_events_that_qualify_for_nothing_may_still_matter() -> None:
+def test_strict_and_bounds_in_events_need_all_rows() -> None:
     assert not planned("PATTERN A+ WITHIN 1 HOUR TUMBLE RETURN COUNT(*)").needs_all_rows(0)
     assert planned("PATTERN A+ STRICT RETURN COUNT(*)").needs_all_rows(0)
     assert planned("PATTERN A+ WITHIN 10 EVENTS RETURN COUNT(*)").needs_all_rows(0)
 
 
-def test_plans_travel() -> None:
+def test_plans_can_be_pickled() -> None:
     plan = planned("PATTERN SEQ(A, NOT C, B+ b) WHERE NEXT(b).x > b.x WITHIN 1 HOUR RETURN COUNT(*), AVG(b.x)")
     assert pickle.loads(pickle.dumps(plan)) == plan
 
 
-def test_too_many_conditions() -> None:
+def test_too_many_conditions_raise() -> None:
     texts = [f"PATTERN A+ WHERE A.x > {i} RETURN COUNT(*)" for i in range(1_001)]
     assert refused(*texts).code == "TOO_MANY_CONDITIONS"
 
 
-def test_events_of_matches_have_a_field_of_their_own() -> None:
+def test_a_column_may_not_have_the_name_of_the_variable_field() -> None:
     with pytest.raises(QueryError, match="RESERVED_NAME"):
         query = parse_event_query("TYPE kind TIME ts PATTERN A RETURN MATCHES")
         plan_events([bind_event_query(query, ("kind", "ts", "Variable"))])

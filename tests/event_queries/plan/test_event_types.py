@@ -23,7 +23,7 @@ def refused(text: str, time: str = "ts") -> QueryError:
 
 
 def edge(condition: str) -> str:
-    """The one edge of `B+ b` under a condition, as the engine gets it."""
+    """The only edge of `B+ b` with a condition, as the engine gets it."""
     plan = typed(f"PATTERN B+ b WHERE {condition} RETURN COUNT(*)").plan
     (result,) = plan.queries[0].programs[0].edges
     if result.op is None:
@@ -40,12 +40,12 @@ def test_numbers_and_times_are_compared_by_engines() -> None:
     assert edge("NEXT(b).price = b.price") == "`price` = `price`"
 
 
-def test_different_types_meet_as_sparks_comparison_has_them() -> None:
+def test_values_of_different_types_are_cast_like_in_spark() -> None:
     assert edge("NEXT(b).f < b.x") == "`f` < CAST(`x` AS DOUBLE)"
     assert edge("NEXT(b).price < b.small") == "`price` < CAST(`small` AS DECIMAL(10,2))"
 
 
-def test_what_engines_do_not_hold_is_a_test_of_the_pair() -> None:
+def test_values_without_numbers_are_pair_tests() -> None:
     assert edge("NEXT(b).name < b.name") == "pair"
     assert edge("NEXT(b).wide < b.wide") == "pair"
     assert edge("NEXT(b).ts < b.day") == "pair"
@@ -53,20 +53,20 @@ def test_what_engines_do_not_hold_is_a_test_of_the_pair() -> None:
     assert plan.values == () and [item.name for item in plan.inputs] == ["name"]
 
 
-def test_conditions_must_be_conditions() -> None:
+def test_conditions_must_be_boolean() -> None:
     assert refused("PATTERN B+ b WHERE b.x + 1 RETURN COUNT(*)").code in ("NOT_A_CONDITION", "TYPE_MISMATCH")
     error = refused("PATTERN B+ b WHERE NEXT(b).x + b.x RETURN COUNT(*)")
     assert error.code == "NOT_A_CONDITION"
 
 
 @pytest.mark.parametrize("aggregate", ["SUM(b.name)", "SUM(b.ts)", "MIN(b.name)", "SUM(b.wide)", "AVG(b.day)"])
-def test_values_that_cannot_be_aggregated(aggregate: str) -> None:
+def test_values_that_cannot_be_aggregated_raise(aggregate: str) -> None:
     error = refused(f"PATTERN B+ b RETURN {aggregate}")
     assert error.code == "UNSUPPORTED_TYPE"
     assert "^" in str(error)
 
 
-def test_anything_can_be_counted() -> None:
+def test_values_of_any_type_can_be_counted() -> None:
     plan = typed("PATTERN B+ b RETURN COUNT(b.name), COUNT(b.x), SUM(b.x)").plan
     assert [render_expression(value) for value in plan.values] == [
         "CASE WHEN (NOT (`name` IS NULL)) THEN 1 END",
@@ -107,14 +107,14 @@ def test_edges_of_windows_have_the_type_of_time() -> None:
     assert edges("100 EVENTS TUMBLE", "n") == ["BIGINT"] * 2
 
 
-def test_time_is_a_date_a_timestamp_or_where_nothing_measures_it_a_whole_number() -> None:
+def test_time_may_be_an_integer_if_nothing_measures_it() -> None:
     typed("PATTERN B+ RETURN COUNT(*)", time="n")
     typed("PATTERN B+ WITHIN 5 EVENTS RETURN COUNT(*)", time="n")
     assert refused("PATTERN B+ WITHIN 5 MINUTES RETURN COUNT(*)", time="n").code == "INVALID_WITHIN"
     assert refused("PATTERN B+ RETURN COUNT(*)", time="name").code == "INVALID_TIME"
 
 
-def test_spark_answers_for_what_it_evaluates() -> None:
+def test_spark_gives_the_types_of_expressions_that_it_evaluates() -> None:
     plan = planned("PATTERN B+ b WHERE is_valid_utf8(b.name) RETURN SUM(spark_only(b.x))")
     with pytest.raises(QueryError, match="FUNCTION"):
         type_events(plan, TYPES.__getitem__, t.Settings())
@@ -123,12 +123,12 @@ def test_spark_answers_for_what_it_evaluates() -> None:
     assert result.value_types == (pa.int32(),) and result.slot_type(0, 0) == pa.int32()
 
 
-def test_typed_plans_travel() -> None:
+def test_typed_plans_can_be_pickled() -> None:
     result = typed("PATTERN SEQ(A, B+ b) WHERE NEXT(b).f > b.x RETURN COUNT(*), AVG(b.price)")
     assert pickle.loads(pickle.dumps(result)) == result
 
 
-def test_values_as_engines_take_them() -> None:
+def test_values_as_numbers_of_engines() -> None:
     def numbers(values: list[object], kind: pa.DataType, length: int) -> tuple[str, list[object], object]:
         result, valid = engine_numbers(from_arrow(pa.array(values, kind), kind), length)
         return str(result.dtype), result.tolist(), None if valid is None else valid.tolist()

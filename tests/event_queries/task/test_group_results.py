@@ -1,4 +1,4 @@
-"""Results of sequences -> results of groups, and parts of a group as bytes."""
+"""Results of sequences -> results of groups, and partial results of a group as bytes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ BY_SEQUENCE = results(
 )
 
 
-def test_sequences_of_a_group_are_added_up() -> None:
+def test_results_of_a_group_are_added_up() -> None:
     combined = results_by_group(BY_SEQUENCE, np.array([1, 0, 1]), KINDS)
     assert list(zip(combined.sequence.tolist(), combined.window.tolist(), strict=True)) == [(0, 0), (1, 0), (1, 5)]
     assert combined.count.tolist() == [1, 2**70 + 3, 4]  # type: ignore[union-attr]
@@ -51,20 +51,20 @@ def test_sequences_of_a_group_are_added_up() -> None:
     assert counts.tolist() == [0, 6, 2]  # type: ignore[union-attr]
 
 
-def test_one_sequence_a_group_is_only_put_in_order() -> None:
+def test_groups_of_one_sequence_are_only_sorted() -> None:
     combined = results_by_group(BY_SEQUENCE, np.array([2, 0, 1]), KINDS)
     assert combined.sequence.tolist() == [0, 1, 1, 2]
     assert combined.count.tolist() == [1, 3, 4, 2**70]  # type: ignore[union-attr]
 
 
-def test_approximate_numbers_are_added_up_by_their_exponents() -> None:
+def test_approximate_numbers_with_large_exponents_are_added_up() -> None:
     approximate = Extended(np.array([1.0, 1.0, 0.0, 1.0]), np.array([2_000, 1_999, 0, 3]))
     combined = results_by_group(results([0, 1, 2, 2], [0, 0, 0, 5], approximate), np.array([0, 0, 0]), ())
     assert isinstance(combined.count, Extended)
     assert np.log2(combined.count.mantissa) + combined.count.exponent == pytest.approx([np.log2(1.5) + 2_000, 3])
 
 
-def test_parts_travel_as_bytes() -> None:
+def test_packed_results_are_restored() -> None:
     real = results([0], [NO_WINDOW], Extended(np.array([0.5]), np.array([5_000])), (np.array([2.5]), [True]))
     for before in (BY_SEQUENCE, real):
         after = unpacked(packed(before), len(before.slots))
@@ -79,23 +79,23 @@ def test_parts_travel_as_bytes() -> None:
             else:
                 assert not isinstance(other, Extended)
                 assert (one.dtype, one.tolist()) == (other.dtype, other.tolist())
-        assert [each.tolist() for each in after.present] == [each.tolist() for each in before.present]
+        assert [mask.tolist() for mask in after.present] == [mask.tolist() for mask in before.present]
 
 
-def test_negative_numbers_travel_too() -> None:
+def test_packed_negative_numbers_are_restored() -> None:
     numbers = integers(-1, 0, 127, 128, -128, -129, -(2**200))
-    there = results([0] * 7, [0] * 7, numbers)
-    assert unpacked(packed(there), 0).count.tolist() == numbers.tolist()  # type: ignore[union-attr]
+    before = results([0] * 7, [0] * 7, numbers)
+    assert unpacked(packed(before), 0).count.tolist() == numbers.tolist()  # type: ignore[union-attr]
 
 
-def test_parts_of_all_tasks_are_the_whole() -> None:
-    whole = results_by_group(joined_results([BY_SEQUENCE, BY_SEQUENCE]), np.zeros(3, np.int64), KINDS)
-    assert whole.window.tolist() == [0, 5]
-    assert whole.count.tolist() == [2 * (2**70 + 4), 8]  # type: ignore[union-attr]
+def test_results_of_several_tasks_are_combined() -> None:
+    combined = results_by_group(joined_results([BY_SEQUENCE, BY_SEQUENCE]), np.zeros(3, np.int64), KINDS)
+    assert combined.window.tolist() == [0, 5]
+    assert combined.count.tolist() == [2 * (2**70 + 4), 8]  # type: ignore[union-attr]
 
 
-def test_pairs_of_matches() -> None:
-    """2 of the 4 and 5 matches belong to both parts. Matches of other windows form no pairs."""
+def test_a_conjunction_counts_pairs_of_different_matches() -> None:
+    """2 of the 4 and 5 matches belong to both patterns. Matches of different windows form no pairs."""
     one = results([0, 1], [0, 0], integers(4, 1))
     other = results([0], [0], integers(5))
     both = results([0], [0], integers(2))

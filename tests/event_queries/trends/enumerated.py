@@ -1,7 +1,7 @@
-"""Letters -> programs and events, and every trend by brute force: what the shared engines are compared with.
+"""Letters -> programs and events, and all trends by brute force. The tests compare the shared engines with them.
 
-`program("A B+")` is SEQ(A, B+), `program("A !N B+")` has a NOT between, `again=True` makes it `(SEQ(...))+`. Each
-letter is its own condition, in the order of `LETTERS`.
+`program("A B+")` is SEQ(A, B+). `program("A !N B+")` is SEQ(A, NOT N, B+). With `again=True` the pattern is
+`(SEQ(...))+`. Each letter is a condition; its number is its index in `LETTERS`.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def program(
     if before:
         ends.append((state, before[0]))
     if again:
-        there = {(step.source, step.label) for step in steps}
-        first = [step for step in steps if step.source == START and (state, step.label) not in there]
+        known_steps = {(step.source, step.label) for step in steps}
+        first = [step for step in steps if step.source == START and (state, step.label) not in known_steps]
         steps += [Transition(state, step.label, step.target, step.absences) for step in first]
     automaton = TrendAutomaton(
         tuple(labels), state + 1, tuple(steps), frozenset({state}), (ONE_EVENT,) * len(absent), tuple(ends)
@@ -83,7 +83,7 @@ def events(
     starts: Sequence[int] | None = None,
     **more: Any,
 ) -> Events:
-    """One sequence unless `starts` is given; times 0, 1, 2... unless they are given. `+` is an A and a B in one."""
+    """Events with a letter each; `+` is both an A and a B. The default is one sequence with times 0, 1, 2..."""
     rows = np.array(list(text), "U1")
     conditions = [rows == letter for letter in LETTERS]
     conditions[0] = conditions[0] | (rows == "+")
@@ -107,7 +107,7 @@ def events(
 
 
 def trends(query: Program, stream: Events, rows: Sequence[int]) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Every trend over these rows, as (row, label) pairs."""
+    """All trends over these rows, as (row, label) pairs."""
     automaton = query.automaton
 
     def is_absent(absence: int, after: int | None, before: int | None) -> bool:
@@ -126,10 +126,12 @@ def trends(query: Program, stream: Events, rows: Sequence[int]) -> Iterator[tupl
                     return False
         return True
 
-    def go_on(state: int, trend: tuple[tuple[int, int], ...]) -> Iterator[tuple[tuple[int, int], ...]]:
+    def trends_from(state: int, trend: tuple[tuple[int, int], ...]) -> Iterator[tuple[tuple[int, int], ...]]:
         last = int(stream.time[trend[-1][0]]) if trend else None
         if state in automaton.accepting and trend:
-            if all(is_absent(absence, last, None) for at, absence in automaton.end_absences if at == state):
+            if all(
+                is_absent(absence, last, None) for accepting, absence in automaton.end_absences if accepting == state
+            ):
                 yield trend
         for row in rows:
             if last is not None and stream.time[row] <= last:
@@ -139,26 +141,28 @@ def trends(query: Program, stream: Events, rows: Sequence[int]) -> Iterator[tupl
                     if trend and not passes(trend[-1], (row, step.label)):
                         continue
                     if all(is_absent(absence, last, int(stream.time[row])) for absence in step.absences):
-                        yield from go_on(step.target, (*trend, (row, step.label)))
+                        yield from trends_from(step.target, (*trend, (row, step.label)))
 
-    yield from go_on(START, ())
+    yield from trends_from(START, ())
 
 
 def expected(query: Program, stream: Events) -> list[tuple[Any, ...]]:
     """(sequence, window, count, slots) in order; a slot without a value is None."""
-    found = []
+    results = []
     for sequence in range(len(stream.starts) - 1):
         rows = range(stream.starts[sequence], stream.starts[sequence + 1])
         for window, inside in _windows(query.extent, stream, rows):
-            every = list(trends(query, stream, inside))
-            if every:
-                found.append((sequence, window, len(every), *(_slot(slot, stream, every) for slot in query.slots)))
-    return found
+            all_trends = list(trends(query, stream, inside))
+            if all_trends:
+                results.append(
+                    (sequence, window, len(all_trends), *(_slot(slot, stream, all_trends) for slot in query.slots))
+                )
+    return results
 
 
 def recurrence(query: Program, stream: Events) -> list[tuple[Any, ...]]:
-    """COUNT(*) of one sequence without ties and NOT, by Python's integers: for streams too long for brute force."""
-    found = []
+    """COUNT(*) of one sequence without ties and NOT, for streams that are too long for brute force."""
+    results = []
     for window, inside in _windows(query.extent, stream, range(len(stream.time))):
         sums = [1] + [0] * (query.automaton.states - 1)
         for row in inside:
@@ -171,30 +175,30 @@ def recurrence(query: Program, stream: Events) -> list[tuple[Any, ...]]:
                 sums[state] += gain
         total = sum(sums[state] for state in query.automaton.accepting)
         if total:
-            found.append((0, window, total))
-    return found
+            results.append((0, window, total))
+    return results
 
 
 def _windows(extent: Extent, stream: Events, rows: Sequence[int]) -> list[tuple[int, list[int]]]:
     if extent.kind is BoundKind.NONE:
         return [(int(NO_WINDOW), list(rows))]
-    at = stream.place if extent.by_place else stream.time
-    found: dict[int, list[int]] = {}
+    positions = stream.place if extent.by_place else stream.time
+    rows_by_window: dict[int, list[int]] = {}
     for row in rows:
-        number = int(at[row]) // extent.slide
-        while number * extent.slide + extent.length > at[row]:
+        number = int(positions[row]) // extent.slide
+        while number * extent.slide + extent.length > positions[row]:
             if not (extent.by_place and number < 0):
-                found.setdefault(number * extent.slide, []).append(row)
+                rows_by_window.setdefault(number * extent.slide, []).append(row)
             number -= 1
-    return sorted(found.items())
+    return sorted(rows_by_window.items())
 
 
-def _slot(slot: Slot, stream: Events, every: list[tuple[tuple[int, int], ...]]) -> Any:
-    bound = [row for trend in every for row, label in trend if label in slot.labels]
+def _slot(slot: Slot, stream: Events, all_trends: list[tuple[tuple[int, int], ...]]) -> Any:
+    rows = [row for trend in all_trends for row, label in trend if label in slot.labels]
     if slot.kind is SlotKind.COUNT and slot.value < 0:
-        return len(bound)
+        return len(rows)
     valid = stream.valid[slot.value]
-    values = [stream.values[slot.value][row].item() for row in bound if valid is None or valid[row]]
+    values = [stream.values[slot.value][row].item() for row in rows if valid is None or valid[row]]
     match slot.kind:
         case SlotKind.COUNT:
             return len(values)
@@ -208,12 +212,12 @@ def _slot(slot: Slot, stream: Events, every: list[tuple[tuple[int, int], ...]]) 
             return max(values)
 
 
-# --- what an engine gave ----------------------------------------------------------------------------------------------
+# --- results of an engine ---------------------------------------------------------------------------------------------
 
 
 def answers(results: QueryResults) -> list[tuple[Any, ...]]:
     columns = [
-        [value if is_there else None for value, is_there in zip(_plain(slot), present, strict=True)]
+        [value if has_value else None for value, has_value in zip(_plain(slot), present, strict=True)]
         for slot, present in zip(results.slots, results.present, strict=True)
     ]
     return list(zip(results.sequence.tolist(), results.window.tolist(), _plain(results.count), *columns, strict=True))
@@ -226,6 +230,6 @@ def _plain(numbers: Any) -> list[Any]:
 
 
 def run(engine: TrendEngine, stream: Events) -> list[list[tuple[Any, ...]]]:
-    """All at once: the answers by program."""
+    """The answers of each program, with all events in one call."""
     step = engine.advance(stream, [b""] * (len(stream.starts) - 1), None)
     return [answers(results) for results in step.results]

@@ -1,4 +1,4 @@
-"""Shared bursts under conditions between adjacent events: HAMLET's snapshots, decisions, and brute force."""
+"""Shared bursts with conditions between adjacent events: HAMLET's examples, decisions, and brute force."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORBIDDEN = EdgeTest(1, 1, pair_test=0)
 
 
 def not_from_4_to_5(before: Any, after: Any) -> Any:
-    """The edge b4 -> b5 is the only one that is missing."""
+    """All edges but b4 -> b5."""
     return ~((before == 4) & (after == 5))
 
 
@@ -27,8 +27,8 @@ Q1, Q2 = program("A B+"), program("C B+", edges=[FORBIDDEN])
 
 
 def all_pass(events_of_burst: int, past: int = 0) -> Adjacency:
-    places = np.arange(events_of_burst)
-    return Adjacency(places[:, None] < places, np.ones((past, events_of_burst), bool), places)
+    indices = np.arange(events_of_burst)
+    return Adjacency(indices[:, None] < indices, np.ones((past, events_of_burst), bool), indices)
 
 
 def test_table_3_one_snapshot_doubles_through_the_graphlet() -> None:
@@ -61,7 +61,7 @@ def test_statistics_count_snapshots_at_both_levels() -> None:
 
 
 def test_a_long_burst_is_shared_until_too_many_snapshots_are_needed() -> None:
-    """Split and merge (figure 6) by this engine's own costs."""
+    """Split and merge of figure 6, with the costs of this engine."""
     rng = np.random.default_rng(7)
     agree, differ = all_pass(60, past=40), all_pass(60, past=40)
     candidates = [Candidate(query, query % 2, lanes=1, limbs=20) for query in range(20)]
@@ -92,21 +92,21 @@ def workloads(draw: st.DrawFn) -> tuple[list[Program], Events]:
     if draw(st.booleans()):
         values = values * 0.5
     stream = events(text, times, [values], [valid], pair_tests=(pairs, lambda before, after: (before + after) % 3 > 0))
-    some = []
+    programs = []
     for _ in range(draw(st.integers(2, 4))):
         pattern = draw(st.sampled_from(["B+", "A B+", "A B+ C", "C B+", "B+ A"]))
         label = pattern.replace("+", "").split().index("B")
         edges = [EdgeTest(label, label, pair_test=test) for test in draw(st.sets(st.integers(0, 1)))]
         kinds = draw(st.sampled_from([[], [SlotKind.COUNT], [SlotKind.SUM, SlotKind.COUNT]]))
         labels = draw(st.frozensets(st.integers(0, len(pattern.split()) - 1), min_size=1))
-        own = [Slot(kind, labels, 0) for kind in kinds]
-        some.append(program(pattern, own, draw(st.sampled_from(EXTENTS)), draw(st.booleans()), edges))
-    return some, stream
+        slots = [Slot(kind, labels, 0) for kind in kinds]
+        programs.append(program(pattern, slots, draw(st.sampled_from(EXTENTS)), draw(st.booleans()), edges))
+    return programs, stream
 
 
 @settings(max_examples=80, deadline=None)
 @given(workloads(), st.sampled_from(["always", "never", "dynamic"]))
-def test_every_way_of_sharing_gives_the_numbers_of_brute_force(
+def test_every_kind_of_sharing_gives_the_numbers_of_brute_force(
     workload: tuple[list[Program], Events], sharing: str
 ) -> None:
     programs, stream = workload
@@ -116,7 +116,7 @@ def test_every_way_of_sharing_gives_the_numbers_of_brute_force(
 
 
 def test_graphlets_split_and_merge_at_run_time() -> None:
-    """Bursts whose conditions all hold are shared; one with many that fail is split; the next is merged again."""
+    """Bursts whose conditions hold are shared. A burst with many failing conditions is split. The next is merged."""
     calm, noisy = "A" + "C" + "B" * 40, "A" + "C" + "B" * 40
     text = calm + noisy + calm + noisy + calm
     fails = np.random.default_rng(3).random((len(text), len(text))) < 0.5
@@ -126,13 +126,15 @@ def test_graphlets_split_and_merge_at_run_time() -> None:
     queries = [program("A B+" if i % 2 else "C B+", edges=[FORBIDDEN] if i % 2 else []) for i in range(12)]
     step = GraphletEngine(queries, True, "dynamic").advance(stream, [b""], None)
     assert step.statistics["split"] > 0 and step.statistics["merged"] > 0
-    apart = GraphletEngine(queries, True, "never").advance(stream, [b""], None)
-    assert [found.count.tolist() for found in step.results] == [found.count.tolist() for found in apart.results]
+    separate = GraphletEngine(queries, True, "never").advance(stream, [b""], None)
+    assert [results.count.tolist() for results in step.results] == [
+        results.count.tolist() for results in separate.results
+    ]
 
 
 def test_order_comparisons_are_edges_too() -> None:
-    edge = EdgeTest(0, 0, "<", 0, 0)  # the later one is less
+    edge = EdgeTest(0, 0, "<", 0, 0)  # the later event is smaller
     stream = events("BBBB", values=[np.array([4.0, 2.0, np.nan, 1.0])])
     falling = program("B+", edges=[edge])
-    found = run(GraphletEngine([falling, program("B+")], True), stream)
-    assert found[0][0][2] == 4 + 4 + 1  # of one, two and three events
+    answers = run(GraphletEngine([falling, program("B+")], True), stream)
+    assert answers[0][0][2] == 4 + 4 + 1  # trends of one, two and three events

@@ -1,4 +1,4 @@
-"""HAMLET, Section 4: its worked numbers, its search space, its pruning, and where the theorems fail."""
+"""HAMLET, Section 4: its examples, its search space, its pruning, and counterexamples to its theorems."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MERGE, SPLIT, MERGE_AGAIN = (
         (MERGE_AGAIN, BurstCosts(76, 120), BurstCosts(84, 136), True),  # Eq. 11, figure 6 (e, f)
     ],
 )
-def test_both_formulas_decide_the_worked_example_alike(
+def test_both_formulas_make_the_same_decisions_in_the_worked_example(
     burst: Burst, eq_7: BurstCosts, eq_8: BurstCosts, share: bool
 ) -> None:
     assert costs_of_definition_11(burst) == eq_7
@@ -58,18 +58,18 @@ def test_four_queries_have_twelve_plans() -> None:
 
 
 def test_example_8_keeps_the_plans_that_share_1_and_3() -> None:
-    kept = snapshot_driven(plans([1, 2, 3, 4]), without_snapshots=frozenset({1, 3}))
-    assert {str(plan) for plan in kept} == {"(1234)", "(123)(4)", "(134)(2)", "(13)(2)(4)"}
+    remaining = snapshot_driven(plans([1, 2, 3, 4]), without_snapshots=frozenset({1, 3}))
+    assert {str(plan) for plan in remaining} == {"(1234)", "(123)(4)", "(134)(2)", "(13)(2)(4)"}
 
 
-def test_example_9_is_left_with_one_plan() -> None:
+def test_only_one_plan_of_example_9_remains() -> None:
     after_example_8 = snapshot_driven(plans([1, 2, 3, 4]), without_snapshots=frozenset({1, 3}))
     (plan,) = benefit_driven(after_example_8, beneficial=frozenset({2}), harmful=frozenset({4}))
     assert str(plan) == "(123)(4)"
 
 
 def cost_by_eq_8(queries: range, snapshots: dict[int, int], burst: Burst) -> PlanCost:
-    """`snapshots` of each query beside the graphlet's own one, apart from those of other queries."""
+    """`snapshots` of each query, without the snapshot of the graphlet. Queries have no snapshots in common."""
 
     def cost(shared: frozenset[int]) -> float:
         count = 1 + sum(snapshots[query] for query in shared)
@@ -90,16 +90,16 @@ def cost_by_eq_8(queries: range, snapshots: dict[int, int], burst: Burst) -> Pla
     return cost
 
 
-def test_pruning_finds_example_9_by_costs_and_asks_few_plans() -> None:
+def test_pruning_finds_the_plan_of_example_9_with_few_comparisons() -> None:
     queries = range(1, 5)
     cost = cost_by_eq_8(queries, {1: 0, 2: 0, 3: 0, 4: 3}, Burst(8, 64, 8, 0, 0, 0, predecessor_types=1))
-    found = choose(queries, frozenset({1, 2, 3}), cost)
-    assert str(found.plan) == str(best_of_all(queries, cost).plan) == "(123)(4)"
-    assert (found.plans_compared, best_of_all(queries, cost).plans_compared) == (3, 12)
+    pruned = choose(queries, frozenset({1, 2, 3}), cost)
+    assert str(pruned.plan) == str(best_of_all(queries, cost).plan) == "(123)(4)"
+    assert (pruned.plans_compared, best_of_all(queries, cost).plans_compared) == (3, 12)
 
 
-def test_pruning_is_compared_with_every_plan() -> None:
-    """How often pruning misses the best plan under Eq. 8: sometimes, where Theorems 4.1 and 4.2 say never."""
+def test_pruning_sometimes_misses_the_best_plan() -> None:
+    """Under Eq. 8, pruning sometimes misses the best plan, although Theorems 4.1 and 4.2 exclude it."""
     missed = worst = cases = 0
     queries = range(1, 5)
     for events, window, graphlet, counts in product((2, 8, 32), (8, 64), (2, 8), product((0, 1, 3), repeat=4)):
@@ -115,7 +115,7 @@ def test_pruning_is_compared_with_every_plan() -> None:
 
 
 def test_theorem_4_1_fails_with_two_predecessor_types() -> None:
-    """Sharing a query that brings no snapshots costs sc * g * p = 64 here, running it alone b * (log2 g + n) = 44."""
+    """Sharing one more query without snapshots costs sc * g * p = 64. Running it alone costs b * (log2 g + n) = 44."""
     shared_by = [
         Burst(events=4, window_events=8, graphlet_events=8, created=4, propagated=1, queries=k, predecessor_types=2)
         for k in (3, 2)
@@ -125,8 +125,11 @@ def test_theorem_4_1_fails_with_two_predecessor_types() -> None:
     assert (one_more, alone) == (64, 44)
 
 
-def test_theorem_4_2_fails_backwards() -> None:
-    """Query 3 is harmful beside 1 and 2, whose many events of snapshots it must keep values for; beside 1 it isn't."""
+def test_the_converse_of_theorem_4_2_fails() -> None:
+    """Sharing query 3 with queries 1 and 2 is harmful, because it must store values for their snapshots.
+
+    Sharing it with query 1 alone isn't harmful.
+    """
     queries = range(1, 4)
     cost = cost_by_eq_8(queries, {1: 0, 2: 4, 3: 0}, Burst(4, 8, 8, 0, 0, 0, predecessor_types=2))
     assert cost(frozenset({1, 2, 3})) > cost(frozenset({1, 2}))
@@ -137,7 +140,7 @@ def test_a_plan_is_written_as_in_the_paper() -> None:
     assert str(SharingPlan(frozenset({1, 2, 3, 4}), frozenset({1, 3, 4}))) == "(134)(2)"
 
 
-def test_own_costs_share_long_bursts_with_few_snapshots_only() -> None:
+def test_engine_costs_share_only_long_bursts_with_few_snapshots() -> None:
     few = BurstWork(events=120, lanes=50, links=7000, own_links=0, snapshots=1, limbs=4, coefficient_limbs=2)
     many = BurstWork(events=400, lanes=50, links=400, own_links=7000, snapshots=400, limbs=4, coefficient_limbs=7)
     assert engine_costs(few).benefit > 0

@@ -1,4 +1,4 @@
-"""Each query by itself, over letters: the paper's numbers, selections, absences, windows, spans, states in bytes."""
+"""Separate queries over letters: the paper's numbers, selections, absences, windows, spans, and stored states."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PAPER = "a1 a2 c1 b3 b4 b5 b6 a3 a4 c2 c3 c4 b7"
 
 
 def program(pattern: str, **more: Any) -> Program:
-    """Condition n is "the letter is the n-th of the alphabet"; value 0 is the event's number."""
+    """Condition n holds for the n-th letter of LETTERS. Value 0 is the event's number, value 1 is half of it."""
     automaton = build_trend_automaton(parse_event_pattern(pattern))
     return Program(
         automaton,
@@ -48,7 +48,7 @@ def program(pattern: str, **more: Any) -> Program:
 
 
 def events(*sequences: str) -> Events:
-    """ "a1 b2=b3" is an A and then two Bs of the same time. Times and places count from 0."""
+    """ "a1 b2=b3" is an A and then two Bs of the same time. Times and numbers of events start at 0."""
     words = [[event.split("=") for event in sequence.split()] for sequence in sequences]
     flat = [(time, word) for sequence in words for time, together in enumerate(sequence) for word in together]
     sizes = [sum(map(len, sequence)) for sequence in words]
@@ -71,13 +71,13 @@ def results(query: Program, *sequences: str, exact: bool = True) -> QueryResults
 
 
 def count(query: Program, sequence: str) -> int:
-    found = results(query, sequence)
-    return int(found.count[0]) if len(found.sequence) else 0  # type: ignore[index]
+    query_results = results(query, sequence)
+    return int(query_results.count[0]) if len(query_results.sequence) else 0  # type: ignore[index]
 
 
 def counts_by_window(query: Program, sequence: str) -> dict[int, int]:
-    found = results(query, sequence)
-    return dict(zip(found.window.tolist(), found.count.tolist(), strict=True))  # type: ignore[union-attr]
+    query_results = results(query, sequence)
+    return dict(zip(query_results.window.tolist(), query_results.count.tolist(), strict=True))  # type: ignore[union-attr]
 
 
 def label(query: Program, *names: str) -> frozenset[int]:
@@ -102,13 +102,13 @@ def test_count_of_events_of_the_paper(pattern: str, events_bound: int) -> None:
     assert results(query, PAPER).slots[0].tolist() == [events_bound]  # type: ignore[union-attr]
 
 
-def test_an_edge_that_is_forbidden() -> None:
+def test_the_count_of_the_paper_with_a_forbidden_edge() -> None:
     query = program("SEQ(C, B+)")
     [b] = label(query, "B")
     assert count(replace(query, edges=(EdgeTest(b, b, pair_test=0),)), PAPER) == 26
 
 
-# --- what a trend is --------------------------------------------------------------------------------------------------
+# --- rules of trends --------------------------------------------------------------------------------------------------
 
 
 def test_events_of_the_same_time_are_never_adjacent() -> None:
@@ -117,7 +117,7 @@ def test_events_of_the_same_time_are_never_adjacent() -> None:
     assert count(program("SEQ(A, B+)"), "a b=b b") == 2 + 1 + 2
 
 
-def test_selections() -> None:
+def test_matches_of_each_selection() -> None:
     query = program("SEQ(A, B+)")
     assert count(query, "a b c b") == 3
     assert count(replace(query, selection=Selection.NEXT), "a b c b") == 2
@@ -158,12 +158,12 @@ def test_absence_at_both_ends_of_a_span() -> None:
 # --- windows and spans ------------------------------------------------------------------------------------------------
 
 
-def test_sliding_windows_lose_nothing() -> None:
+def test_sliding_windows_lose_no_events() -> None:
     windows = Extent(BoundKind.WINDOWS, length=4, slide=2)
     assert counts_by_window(replace(program("A+"), extent=windows), "a a a a a") == {-2: 3, 0: 15, 2: 7, 4: 1}
 
 
-def test_windows_over_places_start_with_the_first_event() -> None:
+def test_windows_that_count_events_start_with_the_first_event() -> None:
     windows = Extent(BoundKind.WINDOWS, by_place=True, length=4, slide=2)
     assert counts_by_window(replace(program("A+"), extent=windows), "a a a=a a") == {0: 11, 2: 3 + 2, 4: 1}
 
@@ -173,17 +173,17 @@ def test_windows_with_gaps() -> None:
     assert counts_by_window(replace(program("A"), extent=windows), "a a a a") == {0: 1, 3: 1}
 
 
-def test_span() -> None:
+def test_spans_by_time_and_by_events() -> None:
     query = program("A+")
     assert count(replace(query, extent=Extent(BoundKind.SPAN, length=1)), "a a a a") == 4 + 3
     assert count(replace(query, extent=Extent(BoundKind.SPAN, by_place=True, length=1)), "a a=a a") == 4 + 2
 
 
 def test_each_sequence_has_its_own_result() -> None:
-    found = results(program("SEQ(A, B+)"), "a b", "b a", "a b b")
-    assert found.sequence.tolist() == [0, 2]
-    assert found.count.tolist() == [1, 3]  # type: ignore[union-attr]
-    assert found.window.tolist() == [NO_WINDOW, NO_WINDOW]
+    query_results = results(program("SEQ(A, B+)"), "a b", "b a", "a b b")
+    assert query_results.sequence.tolist() == [0, 2]
+    assert query_results.count.tolist() == [1, 3]  # type: ignore[union-attr]
+    assert query_results.window.tolist() == [NO_WINDOW, NO_WINDOW]
 
 
 @pytest.mark.parametrize("edges", [(), (EdgeTest(0, 0, "<", 0, 0),), (EdgeTest(0, 0, pair_test=0),)])
@@ -204,23 +204,23 @@ def with_all_slots(query: Program) -> Program:
 
 @pytest.mark.parametrize("edges", [(), (EdgeTest(0, 0, "<>", 0, 0),)], ids=["running", "ordered"])
 def test_aggregates(edges: tuple[EdgeTest, ...]) -> None:
-    found = results(replace(with_all_slots(program("A+")), edges=edges), "a1 a5 a")
-    # With the test, the event without a number stands alone: 1, 5, none, 1 5.
+    query_results = results(replace(with_all_slots(program("A+")), edges=edges), "a1 a5 a")
+    # With an edge test, the event without a number is a trend only by itself: 1, 5, NULL, 1 5.
     trends = [[1], [5], [None], [1, 5]] + ([] if edges else [[1, None], [5, None], [1, 5, None]])
     numbers = [x for trend in trends for x in trend if x is not None]
-    every = [x or 0 for trend in trends for x in trend]
-    whole = [len(numbers), sum(numbers), 1, 5]
-    assert [slot.tolist()[0] for slot in found.slots[:4]] == whole  # type: ignore[union-attr]
-    real = found.slots[5]
+    with_nulls_as_zero = [x or 0 for trend in trends for x in trend]
+    expected = [len(numbers), sum(numbers), 1, 5]
+    assert [slot.tolist()[0] for slot in query_results.slots[:4]] == expected  # type: ignore[union-attr]
+    real = query_results.slots[5]
     assert isinstance(real, Extended)
-    assert math.ldexp(real.mantissa[0], int(real.exponent[0])) == sum(every) / 2
-    assert (found.slots[6].tolist(), found.slots[7].tolist()) == ([0.0], [2.5])  # type: ignore[union-attr]
+    assert math.ldexp(real.mantissa[0], int(real.exponent[0])) == sum(with_nulls_as_zero) / 2
+    assert (query_results.slots[6].tolist(), query_results.slots[7].tolist()) == ([0.0], [2.5])  # type: ignore[union-attr]
 
 
-def test_nothing_to_sum() -> None:
-    found = results(with_all_slots(program("A+")), "a a")
-    assert [present.tolist() for present in found.present[1:4]] == [[False]] * 3
-    assert found.slots[0].tolist() == [0]  # type: ignore[union-attr]
+def test_aggregates_of_no_values() -> None:
+    query_results = results(with_all_slots(program("A+")), "a a")
+    assert [present.tolist() for present in query_results.present[1:4]] == [[False]] * 3
+    assert query_results.slots[0].tolist() == [0]  # type: ignore[union-attr]
 
 
 # --- numbers ----------------------------------------------------------------------------------------------------------
@@ -229,14 +229,14 @@ def test_nothing_to_sum() -> None:
 def test_numbers_of_any_size() -> None:
     assert count(program("A+"), "a " * 5000) == 2**5000 - 1
     query = with_all_slots(program("A+"))
-    found = results(query, "a7 " * 600)
-    assert found.slots[1].tolist() == [7 * 600 * 2**599]  # type: ignore[union-attr]
+    query_results = results(query, "a7 " * 600)
+    assert query_results.slots[1].tolist() == [7 * 600 * 2**599]  # type: ignore[union-attr]
 
 
 def test_approximate_numbers() -> None:
-    found = results(program("A+"), "a " * 5000, exact=False).count
-    assert isinstance(found, Extended)
-    assert math.log2(found.mantissa[0]) + found.exponent[0] == pytest.approx(5000)
+    trend_count = results(program("A+"), "a " * 5000, exact=False).count
+    assert isinstance(trend_count, Extended)
+    assert math.log2(trend_count.mantissa[0]) + trend_count.exponent[0] == pytest.approx(5000)
 
 
 @pytest.mark.parametrize("op", ["<", "<=", ">", ">=", "=", "<>"])
@@ -254,19 +254,19 @@ def test_ordered_edges_equal_visits(op: str) -> None:
     assert [s.tolist() for s in one.slots[:4]] == [s.tolist() for s in other.slots[:4]]  # type: ignore[union-attr]
 
 
-def test_tests_of_pairs_by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pair_tests_are_evaluated_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     query = replace(program("A+"), edges=(EdgeTest(0, 0, pair_test=0),))
-    whole = count(query, "a " * 40)
+    expected = count(query, "a " * 40)
     monkeypatch.setattr("ostinato.event_queries.trends.separate.ordered_edges.PAIRS", 100)
-    assert count(query, "a " * 40) == whole
+    assert count(query, "a " * 40) == expected
 
 
 # --- states -----------------------------------------------------------------------------------------------------------
 
 
-def split(stream: Events, at: Sequence[int]) -> list[Events]:
-    """Parts of the only sequence."""
-    bounds = [0, *at, len(stream.time)]
+def split(stream: Events, cuts: Sequence[int]) -> list[Events]:
+    """Pieces of the only sequence."""
+    bounds = [0, *cuts, len(stream.time)]
     return [
         replace(
             stream,
@@ -292,7 +292,7 @@ EXTENTS = [
 @pytest.mark.parametrize("extent", EXTENTS, ids=lambda e: f"{e.kind.value}-{e.slide}")
 @pytest.mark.parametrize("selection", list(Selection))
 @pytest.mark.parametrize("exact", [True, False])
-def test_in_parts_as_in_one(extent: Extent, selection: Selection, exact: bool) -> None:
+def test_several_calls_give_the_results_of_one(extent: Extent, selection: Selection, exact: bool) -> None:
     rng = np.random.default_rng(3)
     stream = events(" ".join(rng.choice(["a1", "b2", "b5", "c", "d", "b2=b3", "a=b4"], 100)))
     queries = [
@@ -301,23 +301,23 @@ def test_in_parts_as_in_one(extent: Extent, selection: Selection, exact: bool) -
     ]
     queries.append(replace(queries[0], edges=(EdgeTest(1, 1, "<=", 0, 0),)))
     engine = SeparateEngine(queries, exact)
-    wanted = [shown(r) for r in engine.advance(stream, [b""], None).results]
+    expected = [shown(r) for r in engine.advance(stream, [b""], None).results]
     cuts = [int(np.searchsorted(stream.time, time)) for time in (20, 21, 60)]
     states: Sequence[bytes] = [b""]
-    found: list[list[Any]] = [[] for _ in queries]
-    for number, part in enumerate(split(stream, cuts)):
+    rows_by_query: list[list[Any]] = [[] for _ in queries]
+    for number, piece in enumerate(split(stream, cuts)):
         until = None if number == len(cuts) else np.array([(20, 21, 60)[number]])
-        step = engine.advance(part, states, until)
+        step = engine.advance(piece, states, until)
         states = step.states
-        for rows, result in zip(found, step.results, strict=True):
+        for rows, result in zip(rows_by_query, step.results, strict=True):
             rows += shown(result)
-    assert found == wanted
+    assert rows_by_query == expected
     assert states == (b"",)
 
 
 def shown(result: QueryResults) -> list[Any]:
     def plain(numbers: Any) -> list[Any]:
-        if isinstance(numbers, Extended):  # one number has many forms: its own exponent out of the mantissa
+        if isinstance(numbers, Extended):  # a number has several forms; frexp normalises it
             mantissa, exponent = np.frexp(numbers.mantissa)
             return list(zip(mantissa.tolist(), (exponent + numbers.exponent).tolist(), strict=True))
         return list(numbers.tolist())
@@ -342,14 +342,14 @@ def test_a_state_of_another_format_is_refused() -> None:
 # --- plans ------------------------------------------------------------------------------------------------------------
 
 
-def test_edges_in_an_order_in_which_sums_change_at_once() -> None:
+def test_order_of_edges_for_updates_in_place() -> None:
     order = in_place_order([(1, 2), (2, 2), (2, 3)])
     assert order is not None
     assert [[(1, 2), (2, 2), (2, 3)][i] for i in order] == [(2, 3), (2, 2), (1, 2)]
     assert in_place_order([(1, 2), (2, 1)]) is None
 
 
-def test_which_way_a_program_goes() -> None:
+def test_method_of_a_program() -> None:
     query = program("SEQ(A, B+)")
     assert method_of(query).startswith("running sums")
     assert method_of(replace(query, edges=(EdgeTest(1, 1, "<", 0, 0),))).startswith("sums by the rank")

@@ -1,4 +1,4 @@
-"""Which queries can share a Kleene sub-pattern, and how windows are cut into panes."""
+"""Queries that can share a Kleene sub-pattern, and panes of windows."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ def programs(*texts: str) -> list[Program]:
 
 
 def sets(*texts: str, keys: list[int] | None = None) -> list[tuple[int, ...]]:
-    found = programs(*texts)
-    return [one.programs for one in sharable_sets(found, keys or [0] * len(found))]
+    all_programs = programs(*texts)
+    return [sharable.programs for sharable in sharable_sets(all_programs, keys or [0] * len(all_programs))]
 
 
 def test_definition_4_a_loop_that_several_queries_have() -> None:
-    found = programs("SEQ(A, B+) RETURN COUNT(*)", "SEQ(C, B+) RETURN COUNT(*)", "SEQ(A, C+) RETURN COUNT(*)")
-    assert sharable_loops(found) == (KleeneLoop(1, (0, 1)),)  # condition 1 is that of B
+    all_programs = programs("SEQ(A, B+) RETURN COUNT(*)", "SEQ(C, B+) RETURN COUNT(*)", "SEQ(A, C+) RETURN COUNT(*)")
+    assert sharable_loops(all_programs) == (KleeneLoop(1, (0, 1)),)  # condition 1 is the condition of B
 
 
-def test_a_loop_is_a_label_that_may_follow_itself_at_once() -> None:
+def test_a_loop_is_a_label_that_may_directly_follow_itself() -> None:
     nested, pairs, again = programs(
         "(SEQ(A, B+))+ RETURN COUNT(*)", "(SEQ(A, B))+ RETURN COUNT(*)", "SEQ(A, B*, A) RETURN COUNT(*)"
     )
     assert loop_conditions(nested) == {1} and loop_conditions(pairs) == frozenset() and loop_conditions(again) == {1}
 
 
-def test_other_conditions_are_other_sub_patterns() -> None:
+def test_sub_patterns_with_different_conditions_are_not_shared() -> None:
     slow = "SEQ(A, B+ b) WHERE b.x < 10 RETURN COUNT(*)"
     assert sets(slow, "SEQ(C, B+ b) RETURN COUNT(*)") == []
     assert sets(slow, "SEQ(C, B+ t) WHERE t.x < 10 RETURN COUNT(*)") == [(0, 1)]
 
 
-def test_definition_5_a_set_is_what_pairs_connect() -> None:
-    found = programs(
+def test_definition_5_a_set_has_all_queries_that_pairs_connect() -> None:
+    all_programs = programs(
         "SEQ(A, B+) RETURN COUNT(*)",
         "SEQ(C, B+, D+) RETURN COUNT(*)",
         "SEQ(A, D+) RETURN COUNT(*)",
         "SEQ(A, C) RETURN COUNT(*)",
     )
-    assert sharable_sets(found, [0] * 4) == (
+    assert sharable_sets(all_programs, [0] * 4) == (
         SharableSet((0, 1, 2), (KleeneLoop(1, (0, 1)), KleeneLoop(3, (1, 2))), None),
     )
 
@@ -61,7 +61,7 @@ def test_grouping_attributes_must_be_the_same() -> None:
     assert sets(one, other, keys=[0, 1]) == []
 
 
-def test_sums_share_with_counts_but_extremes_with_the_same_only() -> None:
+def test_sums_share_with_counts_but_extremes_only_with_equal_ones() -> None:
     count, total = "SEQ(A, B+) RETURN COUNT(*)", "SEQ(C, B+) RETURN AVG(B.x)"
     least, most = "SEQ(A, B+) RETURN MIN(B.x)", "SEQ(C, B+) RETURN MAX(B.x)"
     assert sets(count, total) == [(0, 1)]
@@ -81,14 +81,14 @@ def test_windows_of_the_same_measure_share() -> None:
     assert sets(by_time, within("")) == []
 
 
-def test_queries_that_skip_otherwise_do_not_share() -> None:
+def test_queries_with_different_selections_do_not_share() -> None:
     assert sets("SEQ(A, B+) RETURN COUNT(*)", "SEQ(A, B+) STRICT RETURN COUNT(*)") == []
 
 
-def test_panes_are_as_long_as_windows_and_slides_allow() -> None:
-    found = programs(
+def test_a_pane_is_the_common_divisor_of_windows_and_slides() -> None:
+    all_programs = programs(
         "B+ WITHIN 10 MINUTES SLIDE 5 MINUTES RETURN COUNT(*)", "B+ WITHIN 15 MINUTES SLIDE 5 MINUTES RETURN COUNT(*)"
     )
-    assert sharable_sets(found, [0, 0])[0].pane == 5 * MINUTE
+    assert sharable_sets(all_programs, [0, 0])[0].pane == 5 * MINUTE
     (uneven,) = programs("B+ WITHIN 9 MINUTES SLIDE 6 MINUTES RETURN COUNT(*)")
     assert pane_of([uneven.extent]) == 3 * MINUTE

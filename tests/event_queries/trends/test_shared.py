@@ -1,4 +1,4 @@
-"""The shared engine: HAMLET's examples, then random streams against brute force."""
+"""The shared engine: HAMLET's examples, and random streams compared with brute force."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def counts(programs: list[Program], stream: Events, exact: bool = True) -> list[
 # --- the paper's examples ---------------------------------------------------------------------------------------------
 
 
-def test_examples_4_to_6_count_and_keep_counting() -> None:
-    """Table 4: the snapshot y is what the next b would count, 34 for q1 and 19 for q2; x is 2 and 1."""
+def test_counts_of_examples_4_to_6() -> None:
+    """Table 4: snapshot y is the number of trends that the next b ends: 34 for q1, 19 for q2. Snapshot x is 2 and 1."""
     totals = [counts([Q1, Q2], events(STREAM[:length])) for length in range(len(STREAM) + 1)]
     assert totals[4:8] == [[2, 1], [6, 3], [14, 7], [30, 15]]
     assert totals[13] == [64, 34]
     assert [totals[13][q] - totals[12][q] for q in (0, 1)] == [34, 19]
 
 
-def test_the_number_of_b_in_all_trends() -> None:
+def test_the_number_of_b_events_in_all_trends() -> None:
     both = [replace(query, slots=(COUNT_B,)) for query in (Q1, Q2)]
     assert [rows[0][2:] for rows in run(SharedEngine(both, True), events(STREAM))] == [(64, 162), (34, 83)]
 
@@ -49,7 +49,7 @@ def test_example_10_nested_kleene() -> None:
     assert counts([program("A B+", again=True), program("C B+", again=True)], events(STREAM)) == [124, 79]
 
 
-def test_statistics_say_what_sharing_saved() -> None:
+def test_statistics_count_the_work_that_sharing_saves() -> None:
     step = SharedEngine([Q1, Q2], True).advance(events(STREAM), [b""], None)
     assert step.statistics["bursts"] == step.statistics["shared"] == 2  # B3 and B6 of figure 4 (b)
     assert step.statistics["snapshots"] == 4  # x and y, each for both queries
@@ -80,7 +80,7 @@ def queries(draw: st.DrawFn) -> Program:
     query = program(draw(st.sampled_from(patterns)), extent=extent, again=draw(st.integers(0, 3)) == 0)
     labels = st.frozensets(st.integers(0, len(query.qualifies) - 1), min_size=1)
     slots = st.builds(Slot, st.sampled_from(SlotKind), labels, st.integers(0, 1))
-    only = st.builds(lambda some: Slot(SlotKind.COUNT, some), labels)
+    only = st.builds(lambda label_set: Slot(SlotKind.COUNT, label_set), labels)
     return replace(query, slots=tuple(draw(st.lists(slots | only, max_size=3))))
 
 
@@ -99,56 +99,58 @@ def streams(draw: st.DrawFn) -> Events:
     return events(text, times, values, [null, None], starts=begins)
 
 
-def same(found: list[Any], wanted: list[Any]) -> None:
-    assert len(found) == len(wanted), (found, wanted)
-    for row, other in zip(found, wanted, strict=True):
+def assert_close(actual: list[Any], expected_rows: list[Any]) -> None:
+    assert len(actual) == len(expected_rows), (actual, expected_rows)
+    for row, other in zip(actual, expected_rows, strict=True):
         for value, target in zip(row, other, strict=True):
             if isinstance(target, float) or isinstance(value, float):
-                assert math.isclose(value, target, rel_tol=1e-9, abs_tol=1e-6), (found, wanted)
+                assert math.isclose(value, target, rel_tol=1e-9, abs_tol=1e-6), (actual, expected_rows)
             else:
-                assert value == target, (found, wanted)
+                assert value == target, (actual, expected_rows)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(queries(), min_size=1, max_size=3), streams(), st.sampled_from(["dynamic", "never"]))
-def test_exact_numbers_are_those_of_brute_force(some: list[Program], stream: Events, sharing: Any) -> None:
-    for query, rows in zip(some, run(SharedEngine(some, True, sharing), stream), strict=True):
-        same(rows, expected(query, stream))
+def test_exact_numbers_equal_brute_force(programs: list[Program], stream: Events, sharing: Any) -> None:
+    for query, rows in zip(programs, run(SharedEngine(programs, True, sharing), stream), strict=True):
+        assert_close(rows, expected(query, stream))
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(queries(), min_size=1, max_size=3), streams())
-def test_approximate_numbers_are_close(some: list[Program], stream: Events) -> None:
+def test_approximate_numbers_are_close_to_brute_force(programs: list[Program], stream: Events) -> None:
     """Sums of large numbers of both signs lose digits in doubles, so integers stay small here."""
     small = np.clip(stream.values[0], -9, 9)
     stream = replace(stream, values=(small, stream.values[1]))
-    for query, rows in zip(some, run(SharedEngine(some, False), stream), strict=True):
-        same(rows, expected(query, stream))
+    for query, rows in zip(programs, run(SharedEngine(programs, False), stream), strict=True):
+        assert_close(rows, expected(query, stream))
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(queries(), min_size=1, max_size=2), streams(), st.data())
-def test_cut_anywhere_nothing_is_lost(some: list[Program], stream: Events, data: st.DataObject) -> None:
-    """advance(a + b) gives what advance(a), advance(b) give together."""
-    some = [replace(query, extent=some[0].extent) for query in some]
-    engine = SharedEngine(some, True)
-    whole = run(engine, stream)
-    by_place = some[0].extent.by_place
-    pieces: list[list[Any]] = [[] for _ in some]
+def test_two_calls_give_the_results_of_one(programs: list[Program], stream: Events, data: st.DataObject) -> None:
+    """advance(a + b) gives the same results as advance(a) and advance(b) together."""
+    programs = [replace(query, extent=programs[0].extent) for query in programs]
+    engine = SharedEngine(programs, True)
+    in_one_call = run(engine, stream)
+    by_place = programs[0].extent.by_place
+    pieces: list[list[Any]] = [[] for _ in programs]
     states = [b"", b""]
     cuts = [data.draw(st.integers(stream.starts[s], stream.starts[s + 1])) for s in (0, 1)]
     cuts = [_before_ties(stream, s, cut) for s, cut in enumerate(cuts)]
     first = _rows(stream, [(stream.starts[s], cuts[s]) for s in (0, 1)])
     second = _rows(stream, [(cuts[s], stream.starts[s + 1]) for s in (0, 1)])
-    at = stream.place if by_place else stream.time
-    until = np.array([at[cut] if cut < stream.starts[s + 1] else -(2**40) for s, cut in enumerate(cuts)], np.int64)
-    for part, ends in ((first, until), (second, None)):
-        step = engine.advance(part, states, ends)
+    positions = stream.place if by_place else stream.time
+    until = np.array(
+        [positions[cut] if cut < stream.starts[s + 1] else -(2**40) for s, cut in enumerate(cuts)], np.int64
+    )
+    for piece, ends in ((first, until), (second, None)):
+        step = engine.advance(piece, states, ends)
         states = list(step.states)
         for number, results in enumerate(step.results):
             pieces[number] += answers(results)
-    for found, wanted in zip(pieces, whole, strict=True):
-        same(sorted(found, key=lambda row: row[:2]), wanted)
+    for actual, expected_rows in zip(pieces, in_one_call, strict=True):
+        assert_close(sorted(actual, key=lambda row: row[:2]), expected_rows)
 
 
 def _before_ties(stream: Events, sequence: int, cut: int) -> int:
@@ -175,14 +177,14 @@ def _rows(stream: Events, bounds: list[tuple[int, int]]) -> Events:
 
 def test_a_thousand_events_are_counted_exactly() -> None:
     text = "".join(np.random.default_rng(5).choice(list("ABCTTTT"), 1000))
-    some = [program(pattern) for pattern in ("A T+ B", "B T+ C", "C T+ A")]
-    found = run(SharedEngine(some, True), events(text))
-    assert found == [recurrence(query, events(text)) for query in some]
-    assert min(rows[0][2] for rows in found) > 2**400
+    programs = [program(pattern) for pattern in ("A T+ B", "B T+ C", "C T+ A")]
+    all_rows = run(SharedEngine(programs, True), events(text))
+    assert all_rows == [recurrence(query, events(text)) for query in programs]
+    assert min(rows[0][2] for rows in all_rows) > 2**400
 
 
 def test_sliding_windows_lose_no_events() -> None:
-    """The authors' program does: each event is in 5 windows here."""
+    """Each event is in 5 windows. The authors' program loses some of them."""
     text = "".join(np.random.default_rng(6).choice(list("ABTTTTT"), 300))
     query = program("A T+ B", extent=windows(100, 20))
     assert run(SharedEngine([query], True), events(text)) == [recurrence(query, events(text))]
@@ -195,17 +197,17 @@ def test_sliding_windows_lose_no_events() -> None:
     st.booleans(),
     st.booleans(),
 )
-def test_long_streams_are_counted_in_blocks(some: list[Any], text: str, exact: bool, by_place: bool) -> None:
-    """Plain counts at different times: collected as small numbers until they have 58 bits."""
-    extents = [Extent() if not length else windows(length, slide, by_place) for _, (length, slide) in some]
-    programs = [program(pattern, extent=extent) for (pattern, _), extent in zip(some, extents, strict=True)]
+def test_long_streams_are_counted_in_blocks(patterns: list[Any], text: str, exact: bool, by_place: bool) -> None:
+    """Plain counts without ties are collected as small numbers until they have 58 bits."""
+    extents = [Extent() if not length else windows(length, slide, by_place) for _, (length, slide) in patterns]
+    programs = [program(pattern, extent=extent) for (pattern, _), extent in zip(patterns, extents, strict=True)]
     stream = events(text)
     for query, rows in zip(programs, run(SharedEngine(programs, exact), stream), strict=True):
-        wanted = recurrence(query, stream)
-        same(rows, wanted if exact else [(*row[:2], float(row[2])) for row in wanted])
+        expected_rows = recurrence(query, stream)
+        assert_close(rows, expected_rows if exact else [(*row[:2], float(row[2])) for row in expected_rows])
 
 
-def test_ties_multiply_by_one_more_than_their_number() -> None:
+def test_n_ties_multiply_the_count_by_n_plus_one() -> None:
     assert counts([program("B+"), program("A B+")], events("ABBB", [0, 1, 1, 1])) == [3, 3]
     times = np.repeat(np.arange(200), 3)
     assert counts([program("B+")], events("B" * 600, times)) == [4**200 - 1]
@@ -217,7 +219,7 @@ def test_values_beyond_64_bits_add_up() -> None:
     assert run(SharedEngine([replace(program("B+"), slots=(total,))], True), stream)[0][0][3] == 12 * (2**63 - 1)
 
 
-def test_nan_and_infinity_reach_only_the_windows_that_hold_them() -> None:
+def test_nan_and_infinity_affect_only_their_own_windows() -> None:
     total = Slot(SlotKind.SUM, frozenset({0}), 0)
     values = [np.array([1.0, np.inf, 2.0, 3.0, np.nan, np.inf, -np.inf, 4.0])]
     query = program("B+", slots=[total], extent=windows(2, 2))
@@ -225,10 +227,10 @@ def test_nan_and_infinity_reach_only_the_windows_that_hold_them() -> None:
     assert str([row[3] for row in rows]) == "[inf, 10.0, nan, -inf]"
 
 
-# --- what it declines -------------------------------------------------------------------------------------------------
+# --- declined queries -------------------------------------------------------------------------------------------------
 
 
-def test_it_says_why_it_declines() -> None:
+def test_declined_queries_have_a_reason() -> None:
     span = Extent(BoundKind.SPAN, length=5)
     edge = EdgeTest(1, 1, "<", 0, 0)
     several = replace(program("A !N B+").automaton.absences[0], accepting=frozenset({0}))

@@ -1,4 +1,4 @@
-"""Features that read the same rows as those of the last birth are computed once."""
+"""New partial matches with the same read rows share their features."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pyarrow as pa
 from tests.workloads.shedding.bounded_runs import Stream, run
 
 
-def test_rows_that_are_read_again_give_the_same_features() -> None:
-    """Several a before each b, several b before each c: births of one event come in groups, and those that a class is
-    looked up for again must not get the class of another."""
+def test_reused_features_do_not_change_the_matches() -> None:
+    """One event creates a group of partial matches, because it follows several a or b. A partial match whose class is
+    computed again must not get the class of its neighbour in the group."""
     rng, count = np.random.default_rng(4), 600
     columns = {
         "at": pa.array(np.arange(count)),

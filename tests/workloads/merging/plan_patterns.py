@@ -13,7 +13,7 @@ from ostinato.workloads.merging.pattern_program import START, EdgeCheck, Pattern
 from ostinato.workloads.merging.renamed_conditions import renamed
 
 RISING = (EdgeCheck(">", 0, 0),)
-"""The event's value is above that of the one before."""
+"""The value of an event is greater than the value of the previous event."""
 
 
 def sequence(
@@ -23,9 +23,10 @@ def sequence(
     less: tuple[tuple[int, int], ...] = (),
     extent: Extent | None = None,
 ) -> PatternProgram:
-    """SEQ of single events; a letter is a condition, A is 0.
+    """SEQ of single events. A letter is a condition: A is 0.
 
-    `edges` are by the position of the later event, `less` are pairs of positions of which the first has the smaller x.
+    `edges` has the conditions between neighbours by the position of the later event. `less` has pairs of positions: the
+    first event has the smaller x.
     """
     qualifies = tuple(ord(letter) - ord("A") for letter in letters)
     labels = canonical_names(qualifies)
@@ -52,7 +53,7 @@ def smaller(one: str, other: str) -> RunCondition:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """An event of an accepted word: the pattern's own label, and the conditions between it and the event before."""
+    """An event of an accepted word: its label in the pattern, and the conditions between it and the previous event."""
 
     label: int
     condition: int
@@ -68,7 +69,7 @@ class Word:
 
 
 def words_of_program(program: PatternProgram, longest: int) -> list[Word]:
-    """All words up to a length, as often as the program accepts them."""
+    """All words up to a length. A word occurs once for each path that accepts it."""
     accepting = dict(program.accepting)
 
     def walk(state: int, letters: tuple[Letter, ...], checks: frozenset[int]) -> Iterator[Word]:
@@ -89,7 +90,7 @@ def _sorted(edges: tuple[EdgeCheck, ...]) -> tuple[EdgeCheck, ...]:
 
 
 def words_of_plan(plan: MergedPlan, pattern: int, program: PatternProgram, longest: int) -> list[Word]:
-    """All words that lead to an end of the pattern through nodes that are its own; segments are written out."""
+    """All words that reach an end of the pattern through nodes of the pattern. Segments are expanded."""
     own = plan.pattern_labels[pattern]
     names = {name: program.labels[own[label]] for label, name in enumerate(plan.labels) if own[label] >= 0}
     ends = {end.node: end.checks for end in plan.ends if end.pattern == pattern}
@@ -105,11 +106,11 @@ def words_of_plan(plan: MergedPlan, pattern: int, program: PatternProgram, longe
         for step in leaving.get(node, ()):
             if not plan.nodes[step.target].patterns >> pattern & 1:
                 continue
-            for added, further in _taken(step):
+            for added, further in _letters_of_step(step):
                 if len(letters) + len(added) <= longest:
                     yield from to_node(goal, step.target, (*letters, *added), checks | further)
 
-    def _taken(step: PlanStep) -> Iterator[tuple[tuple[Letter, ...], frozenset[int]]]:
+    def _letters_of_step(step: PlanStep) -> Iterator[tuple[tuple[Letter, ...], frozenset[int]]]:
         if step.segment == NO_SEGMENT:
             label = own[plan.nodes[step.target].label]
             letter = Letter(label, step.condition, step.absent, step.adjacent, _edges(step))

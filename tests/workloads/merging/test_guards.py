@@ -1,4 +1,4 @@
-"""Two patterns, one with more conditions than the other: matched as one, the stricter behind a guard."""
+"""Two patterns share a state if the conditions of one include those of the other. A guard has the extra conditions."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ def test_q5_and_q6_share_the_negation() -> None:
     assert len(merge([strict, lax], guards=False).nodes) - 1 == 5
 
 
-def test_what_follows_a_guarded_state_is_shared_too() -> None:
+def test_states_after_a_guarded_state_are_shared_too() -> None:
     plan = guarded(sequence("ABCD", edges={1: RISING}), sequence("ABCE"))
     assert len(plan.nodes) - 1 == 5 and len(guards(plan)) == 1
 
 
-def test_guards_one_after_the_other() -> None:
+def test_a_pattern_may_have_several_guards() -> None:
     plan = guarded(sequence("ABC", edges={1: RISING}, less=((0, 2),)), sequence("ABC"))
     assert len(plan.nodes) - 1 == 3
     assert guards(plan) == [Guard(0b01, (), RISING), Guard(0b01, (0,))]
 
 
-def test_equal_guards_are_one() -> None:
+def test_equal_guards_are_merged() -> None:
     plan = guarded(sequence("AB"), sequence("ABC", edges={1: RISING}), sequence("ABD", edges={1: RISING}))
     assert guards(plan) == [Guard(0b110, (), RISING)]
 
 
-def test_the_host_is_the_one_that_asks_least() -> None:
+def test_the_host_is_the_pattern_with_the_fewest_conditions() -> None:
     both = (*FALLING, *RISING)
     plan = guarded(sequence("AB", edges={1: both}), sequence("AB", edges={1: RISING}), sequence("AB"))
     assert len(plan.nodes) - 1 == 2
@@ -62,12 +62,12 @@ def test_conditions_that_only_overlap_stay_apart() -> None:
     assert guards(plan) == [] and len(plan.nodes) - 1 == 3
 
 
-def test_absences_are_no_guards() -> None:
+def test_absences_do_not_become_guards() -> None:
     plain = sequence("AB")
     without_c = replace(plain, steps=(plain.steps[0], replace(plain.steps[1], absent=(2,))))
     plan = guarded(plain, without_c)
     assert guards(plan) == [] and len(plan.nodes) - 1 == 3
 
 
-def test_separate_plans_have_none() -> None:
+def test_separate_plans_have_no_guards() -> None:
     assert guards(merge([sequence("AB", edges={1: RISING}), sequence("AB")], guards=True, separate=True)) == []

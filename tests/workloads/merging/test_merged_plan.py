@@ -42,7 +42,7 @@ def test_figure_2_seven_states_instead_of_twelve() -> None:
     }
 
 
-def test_figure_3_clusters_and_what_an_overload_leaves_alone() -> None:
+def test_clusters_of_figure_3_and_those_without_overload() -> None:
     clusters = merge(FIGURE_2).clusters()
     assert {bits: len(nodes) for bits, nodes in clusters.items()} == {0b111: 2, 0b001: 2, 0b110: 1, 0b010: 1, 0b100: 1}
     overloaded = 0b110  # P2 and P3
@@ -69,12 +69,12 @@ def test_identical_patterns_are_one_with_two_ends() -> None:
     assert [(end.node, end.pattern) for end in plan.ends] == [(2, 0), (2, 1)]
 
 
-def test_a_pattern_that_is_the_beginning_of_another_ends_inside() -> None:
+def test_a_pattern_may_end_inside_another() -> None:
     plan = merge([sequence("AB"), sequence("ABC")])
     assert patterns_by_word(plan) == {"A": 0b11, "AB": 0b11, "ABC": 0b10}
 
 
-def test_one_pattern_and_none() -> None:
+def test_plans_of_one_pattern_and_of_no_patterns() -> None:
     assert len(merge([sequence("A")]).nodes) == 2
     empty = merge([])
     assert len(empty.nodes) == 1 and empty.steps == () and empty.clusters() == {}
@@ -115,7 +115,7 @@ def test_states_that_lead_nowhere_are_left_out() -> None:
     assert merge([dead_end]) == merge([plain])
 
 
-def test_streams_have_plans_of_their_own() -> None:
+def test_patterns_of_several_streams_have_no_common_plan() -> None:
     with pytest.raises(ValueError, match="several streams"):
         merge([sequence("AB"), replace(sequence("AB"), stream=1)])
 
@@ -142,14 +142,14 @@ def test_a_thousand_patterns() -> None:
         assert words_of_plan(plan, number, patterns[number], longest) == words_of_program(patterns[number], longest)
 
 
-# --- every pattern accepts what it did before -------------------------------------------------------------------------
+# --- merging doesn't change the words of a pattern --------------------------------------------------------------------
 
 _EDGES = st.sampled_from([(), (), RISING, (EdgeCheck("<", 1, 1),), (EdgeCheck("<", 1, 1), *RISING)])
 
 
 @st.composite
 def programs(draw: st.DrawFn) -> PatternProgram:
-    """Sequences with loops and parts that may be left out; conditions on any step."""
+    """Sequences with loops, optional events, and conditions on any step."""
     qualifies = tuple(draw(st.lists(st.integers(0, 2), min_size=1, max_size=5)))
     count = len(qualifies)
     labels = canonical_names(qualifies)
@@ -191,16 +191,18 @@ def programs(draw: st.DrawFn) -> PatternProgram:
         ]
     ),
 )
-def test_each_pattern_accepts_its_words_and_each_once(patterns: list[PatternProgram], options: dict[str, bool]) -> None:
+def test_each_pattern_accepts_the_words_of_its_program(
+    patterns: list[PatternProgram], options: dict[str, bool]
+) -> None:
     plan = merge(patterns, **options)
     for number, program in enumerate(patterns):
-        wanted = Counter(words_of_program(program, longest=6))
-        assert Counter(words_of_plan(plan, number, program, longest=6)) == wanted
+        expected = Counter(words_of_program(program, longest=6))
+        assert Counter(words_of_plan(plan, number, program, longest=6)) == expected
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(programs(), min_size=1, max_size=4))
-def test_merging_is_tight_and_consistent(patterns: list[PatternProgram]) -> None:
+def test_merging_adds_no_states_and_equal_patterns_are_merged(patterns: list[PatternProgram]) -> None:
     plan = merge(patterns, offsets=False)
     assert len(plan.nodes) - 1 <= plan.states_apart
     for step in plan.steps:

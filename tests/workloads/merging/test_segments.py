@@ -1,4 +1,4 @@
-"""Equal chains in the midst of patterns: when they are matched once, and how patterns join them."""
+"""Equal chains inside patterns: the conditions for a shared segment, and the joins of patterns with it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def joins(plan: MergedPlan) -> list[PlanStep]:
     return [step for step in plan.steps if step.segment != NO_SEGMENT]
 
 
-def test_an_equal_chain_at_other_offsets_is_matched_once() -> None:
+def test_an_equal_chain_at_another_offset_is_matched_once() -> None:
     plan = merge([sequence("ABCX", edges={2: RISING}), sequence("DEBCY", edges={3: RISING})])
     first, second = joins(plan)
     assert first.segment == second.segment
@@ -35,12 +35,12 @@ def test_an_equal_chain_at_other_offsets_is_matched_once() -> None:
 def test_a_chain_at_the_start_of_a_pattern_is_the_segment_itself() -> None:
     plan = merge([sequence("BCX", edges={1: RISING}), sequence("ABCY", edges={2: RISING})])
     (join,) = joins(plan)
-    # B, BC, BCX, A, A+BC, A+BC+Y in place of seven
+    # six states instead of seven: B, BC, BCX, A, A+BC, A+BC+Y
     assert plan.states_apart == 7 and len(plan.nodes) - 1 == 6
     assert plan.nodes[join.segment].patterns == 0b11
 
 
-def test_without_a_condition_between_its_events_a_chain_stays_where_it_is() -> None:
+def test_a_chain_without_conditions_between_its_events_is_no_segment() -> None:
     assert joins(merge([sequence("ABCX"), sequence("DBCY")])) == []
 
 
@@ -48,7 +48,7 @@ def test_offsets_can_be_switched_off() -> None:
     assert joins(merge([sequence("ABC", edges={2: RISING}), sequence("DBC", edges={2: RISING})], offsets=False)) == []
 
 
-def test_what_a_prefix_shares_already_needs_no_segment() -> None:
+def test_a_chain_that_a_shared_prefix_contains_is_no_segment() -> None:
     plan = merge([sequence("ABCX", edges={2: RISING}), sequence("ABCY", edges={2: RISING})])
     assert joins(plan) == [] and len(plan.nodes) - 1 == 5
 
@@ -57,14 +57,14 @@ def test_one_pattern_alone_has_no_segments() -> None:
     assert joins(merge([sequence("ABCDBC", edges={2: RISING, 5: RISING})])) == []
 
 
-def test_other_conditions_inside_or_another_window_are_other_chains() -> None:
+def test_chains_with_other_conditions_or_windows_are_not_shared() -> None:
     falling = (EdgeCheck("<", 0, 0),)
     assert joins(merge([sequence("ABC", edges={2: RISING}), sequence("DBC", edges={2: falling})])) == []
     hour = Extent(BoundKind.SPAN, False, 3600)
     assert joins(merge([sequence("ABC", edges={2: RISING}), sequence("DBC", edges={2: RISING}, extent=hour)])) == []
 
 
-def test_conditions_that_reach_before_the_chain_are_asked_when_it_is_joined() -> None:
+def test_conditions_on_events_before_the_chain_are_checked_at_the_join() -> None:
     plan = merge([sequence("ABCX", less=((0, 2), (1, 2))), sequence("DBCY", less=((1, 2),))])
     first, second = joins(plan)
     assert first.segment == second.segment
@@ -90,13 +90,13 @@ def test_variables_are_renamed_so_that_chains_agree() -> None:
     )
 
 
-def test_a_pattern_whose_names_collide_stays_out() -> None:
-    # The first has its B behind a B, the second before one: no names for the chain are free in both.
+def test_a_pattern_whose_names_collide_joins_no_segment() -> None:
+    # The first pattern has another B before the chain, the second has one after it. So no variable names fit both.
     plan = merge([sequence("BBCX", less=((1, 2),)), sequence("ABCB", less=((1, 2),))])
     assert joins(plan) == []
 
 
-def test_the_longest_chain_is_taken() -> None:
+def test_the_longest_common_chain_becomes_the_segment() -> None:
     rising = dict.fromkeys((2, 3), RISING)
     plan = merge([sequence("ABCDX", edges=rising), sequence("EBCDY", edges=rising)])
     assert [plan.nodes[join.segment].length for join in joins(plan)] == [3, 3]
@@ -117,41 +117,41 @@ def test_two_segments_in_one_pattern() -> None:
     assert [variables(plan, number) for number in crossing.checks] == [{"c1#1", "c3#1"}]
 
 
-def chained(program: PatternProgram, step: PatternStep) -> PatternProgram:
-    """The program with one step put in place of the one between the same states."""
+def with_step(program: PatternProgram, step: PatternStep) -> PatternProgram:
+    """The program with `step` instead of its step between the same states."""
     others = tuple(old for old in program.steps if (old.source, old.target) != (step.source, step.target))
     return replace(program, steps=(*others, step))
 
 
-def test_loops_absences_and_neighbours_are_no_chains() -> None:
+def test_loops_absences_and_strict_steps_are_in_no_segment() -> None:
     plain, other = sequence("ABCX", edges={2: RISING}), sequence("DBCY", edges={2: RISING})
     inner = next(step for step in plain.steps if step.source == 2 and step.target == 3)
     assert len(joins(merge([plain, other]))) == 2
     for changed in (replace(inner, absent=(9,)), replace(inner, adjacent=True)):
-        assert joins(merge([chained(plain, changed), chained(other, changed)])) == []
+        assert joins(merge([with_step(plain, changed), with_step(other, changed)])) == []
     loop = PatternStep(2, 1, 2)
     assert joins(merge([replace(p, steps=(*p.steps, loop)) for p in (plain, other)])) == []
     ends_inside = replace(plain, accepting=((2, ()), (4, ())))
     assert joins(merge([ends_inside, other])) == []
 
 
-def test_a_condition_on_the_event_just_before_cannot_wait() -> None:
+def test_a_condition_on_the_event_before_the_chain_prevents_the_segment() -> None:
     sides = tuple(Navigation(Column("x"), None, Anchor.LAST, skip) for skip in (1, 0))
     pair = RunCondition(Operator("<", sides), frozenset())
 
     def with_pair(program: PatternProgram, position: int) -> PatternProgram:
         step = replace(program.steps[position], checks=(len(program.run),))
-        return chained(replace(program, run=(*program.run, pair)), step)
+        return with_step(replace(program, run=(*program.run, pair)), step)
 
     inside = [with_pair(sequence("ABCX"), 2), with_pair(sequence("DBCY"), 2)]
-    assert len(joins(merge(inside))) == 2  # B and C are in the chain: it needs no event before
+    assert len(joins(merge(inside))) == 2  # B and C are in the chain, so no earlier event is needed
     entering = [with_pair(sequence(letters, edges={2: RISING}), 1) for letters in ("ABCX", "DBCY")]
     assert joins(merge(entering)) == []
 
 
 @st.composite
 def around_a_chain(draw: st.DrawFn) -> PatternProgram:
-    """CDE somewhere in a sequence, rising from D to E; further conditions inside, across and outside."""
+    """A sequence that contains CDE with a condition between D and E, and random conditions between any two events."""
     prefix, suffix = draw(st.text("ABC", max_size=3)), draw(st.text("ABC", max_size=2))
     letters = f"{prefix}CDE{suffix}"
     position = st.integers(0, len(letters) - 1)
@@ -166,5 +166,5 @@ def test_patterns_that_join_segments_accept_their_words(patterns: list[PatternPr
     plan = merge(patterns, guards=guards)
     for number, program in enumerate(patterns):
         longest = len(program.labels)
-        wanted = Counter(words_of_program(program, longest))
-        assert Counter(words_of_plan(plan, number, program, longest)) == wanted
+        expected = Counter(words_of_program(program, longest))
+        assert Counter(words_of_plan(plan, number, program, longest)) == expected

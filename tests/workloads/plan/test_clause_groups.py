@@ -50,7 +50,7 @@ def steps(program: PatternProgram) -> list[str]:
     ]
 
 
-def only(plan: ClausesPlan) -> tuple[ClauseStream, PatternProgram]:
+def first_program(plan: ClausesPlan) -> tuple[ClauseStream, PatternProgram]:
     stream = plan.streams[0]
     return stream, stream.clauses[0].program
 
@@ -59,8 +59,8 @@ Q5 = clause("A X* B Y* D", "A AS kind = 'A', B AS kind = 'B' AND A.x < B.x, Y AS
 Q6 = clause("A X* B Y* E", "A AS kind = 'A', B AS kind = 'B', Y AS kind <> 'C', E AS kind = 'E'")
 
 
-def test_q5_of_table_2_skips_what_it_needn_t_look_at() -> None:
-    stream, program = only(planned(Q5))
+def test_q5_of_table_2_skips_rows_that_no_condition_reads() -> None:
+    stream, program = first_program(planned(Q5))
     assert steps(program) == ["0 c0#1 1", "1 c1#1 2 ?0", "2 c2#1 3 !3"]
     assert [render_expression(test.row) for test in stream.tests if test.row is not None] == [
         "(`kind` = 'A')",
@@ -80,38 +80,38 @@ def test_conditions_of_one_row_are_numbered_once_for_all_clauses() -> None:
     assert len(stream.tests) == 5
 
 
-def test_equal_beginnings_are_one_node() -> None:
+def test_equal_prefixes_share_nodes() -> None:
     other = Q5.replace("D AS kind = 'D'", "D AS kind = 'E'")
     stream = planned(Q5, other).streams[0]
     assert len(merge([clause.program for clause in stream.clauses]).nodes) == 5  # the root, A, AB, and the two ends
 
 
-def test_a_loop_is_skipped_behind_its_first_row() -> None:
-    _, program = only(planned(clause("A B+ C", "A AS kind = 'A', B AS kind = 'B', C AS kind = 'C'")))
+def test_a_loop_is_skipped_after_its_first_row() -> None:
+    _, program = first_program(planned(clause("A B+ C", "A AS kind = 'A', B AS kind = 'B', C AS kind = 'C'")))
     assert steps(program) == ["0 c0#1 1", "1 c1#1 2+", "2 c2#1 3 !3"]
 
 
-def test_rows_that_are_looked_at_follow_at_once() -> None:
-    _, program = only(planned(clause("A B+ C", "A AS kind = 'A', B AS B.x > A.x, C AS kind = 'C'")))
+def test_steps_of_read_rows_are_adjacent() -> None:
+    _, program = first_program(planned(clause("A B+ C", "A AS kind = 'A', B AS B.x > A.x, C AS kind = 'C'")))
     assert steps(program) == ["0 c0#1 1", "1 c1#1 2+ ?0", "2 c1#1 2+ ?0", "2 c2#1 3+"]
 
 
-def test_what_the_run_looks_at_is_not_skipped() -> None:
-    looked_at = clause("A X* B", "A AS kind = 'A', B AS COUNT(X.n) < 3")
-    _, program = only(planned(looked_at))
+def test_rows_that_a_run_condition_reads_are_not_skipped() -> None:
+    count_x = clause("A X* B", "A AS kind = 'A', B AS COUNT(X.n) < 3")
+    _, program = first_program(planned(count_x))
     assert all(step.adjacent for step in program.steps if step.source)
-    everything = clause("A X* B", "A AS kind = 'A', B AS COUNT(*) < 3")
-    _, program = only(planned(everything))
+    count_all = clause("A X* B", "A AS kind = 'A', B AS COUNT(*) < 3")
+    _, program = first_program(planned(count_all))
     assert all(step.adjacent for step in program.steps if step.source)
     both_ends = clause("A X* B", "A AS kind = 'A', B AS x > FIRST(x)")
-    _, program = only(planned(both_ends))
+    _, program = first_program(planned(both_ends))
     assert not any(step.adjacent for step in program.steps)
 
 
-def test_a_condition_names_only_labels_on_the_way() -> None:
+def test_a_condition_reads_only_labels_of_its_path() -> None:
     """`A.x` on the first path differs from that on the second. Equal beginnings have equal conditions."""
     longer = clause("A X* B X* A X* B", "A AS kind = 'A', B AS kind = 'B' AND B.x > FIRST(A.x)")
-    _, program = only(planned(longer))
+    _, program = first_program(planned(longer))
     assert [sorted(condition.variables) for condition in program.run] == [
         ["c0#1", "c1#1"],
         ["c0#1", "c0#2", "c1#2"],
@@ -119,7 +119,7 @@ def test_a_condition_names_only_labels_on_the_way() -> None:
 
 
 def test_previous_rows_of_other_variables_are_columns() -> None:
-    stream, program = only(planned(clause("A X* B", "B AS PREV(A.x, 2) < x")))
+    stream, program = first_program(planned(clause("A X* B", "B AS PREV(A.x, 2) < x")))
     assert [navigation.shift for navigation in stream.neighbours.values()] == [-2]
     assert "__ost_n0" in render_expression(program.run[0].condition)
 
@@ -134,13 +134,13 @@ def test_previous_rows_of_other_variables_are_columns() -> None:
     ],
 )
 def test_bounds_of_a_match(rest: str, extent: Extent, conditions: int) -> None:
-    stream, program = only(planned(clause("A X* B", rest=rest)))
+    stream, program = first_program(planned(clause("A X* B", rest=rest)))
     assert program.extent == extent
     assert len(program.run) == conditions
     assert stream.has_times == ("WITHIN" in rest)
 
 
-def test_partitions_in_another_order_are_another_stream() -> None:
+def test_clauses_with_another_order_are_another_stream() -> None:
     plan = planned(clause("A X* B"), clause("A X* C"), clause("A X* B", order="n"), clause("A X* B", order="n DESC"))
     assert [[clause.clause for clause in stream.clauses] for stream in plan.streams] == [[0, 1], [2], [3]]
     assert [clause.program.stream for stream in plan.streams for clause in stream.clauses] == [0, 0, 1, 2]
@@ -156,16 +156,16 @@ def test_partitions_in_another_order_are_another_stream() -> None:
         (clause("A X* B", "B AS concat(A.kind, B.kind) = 'ab'"), "row by row: concat"),
     ],
 )
-def test_what_can_t_be_shed_runs_alone_or_is_refused_by_name(text: str, why: str) -> None:
+def test_clauses_that_cannot_be_bounded_run_alone_or_raise(text: str, reason: str) -> None:
     plan = plan_clauses([typed(text)], ["mine"], [False])
     assert not plan.streams
-    with pytest.raises(QueryError, match=why) as caught:
+    with pytest.raises(QueryError, match=reason) as caught:
         plan_clauses([typed(text)], ["mine"], [True])
     assert caught.value.code == "BOUND_NOT_SUPPORTED"
     assert "'mine'" in caught.value.message
 
 
-def test_without_a_bound_a_clause_may_be_better_off_alone() -> None:
+def test_without_a_bound_some_clauses_run_alone() -> None:
     fixed, close = clause("A B C", "B AS x > A.x"), clause("A (B | C) D", "B AS x > A.x, D AS COUNT(*) < 9")
     texts = (Q5, fixed, close, clause("A X* B+ C", "B AS x > A.x"), Q5)
     plan = planned(*texts, sharing="dynamic")
@@ -178,32 +178,32 @@ def test_without_a_bound_a_clause_may_be_better_off_alone() -> None:
     assert planned(*texts).alone == {}
 
 
-def together(plan: ClausesPlan) -> list[list[int]]:
+def clauses_by_stream(plan: ClausesPlan) -> list[list[int]]:
     return [[clause.clause for clause in stream.clauses] for stream in plan.streams]
 
 
 OTHER = clause("F X* G", "F AS kind = 'F', G AS kind = 'G'")
 
 
-def test_without_a_bound_clauses_are_matched_together_that_have_a_state_in_common() -> None:
+def test_without_a_bound_clauses_with_a_common_state_are_matched_together() -> None:
     plan = planned(OTHER, Q5, Q6, Q6.replace("ORDER BY ts, n", "ORDER BY n"), sharing="dynamic")
-    assert together(plan) == [[1, 2]]
+    assert clauses_by_stream(plan) == [[1, 2]]
     assert plan.alone == {0: NOTHING_IN_COMMON, 3: NOTHING_IN_COMMON}
     stream = plan.streams[0]
     assert not any(test.row is not None and "'F'" in render_expression(test.row) for test in stream.tests)
     assert [clause.program.stream for clause in stream.clauses] == [0, 0]
 
 
-def test_a_clause_that_has_nothing_in_common_is_matched_together_where_there_is_a_bound_or_a_stream() -> None:
+def test_with_a_bound_or_on_a_stream_all_clauses_are_matched_together() -> None:
     plans, names = [typed(OTHER), typed(Q6)], ["q1", "q2"]
-    assert together(plan_clauses(plans, names, [False, False])) == []
+    assert clauses_by_stream(plan_clauses(plans, names, [False, False])) == []
     bounded = plan_clauses(plans, names, [False, True])
     on_stream = plan_clauses(plans, names, [False, False], on_stream=True)
-    assert together(bounded) == together(on_stream) == [[0, 1]]
+    assert clauses_by_stream(bounded) == clauses_by_stream(on_stream) == [[0, 1]]
     assert not bounded.streams[0].by_choice and not on_stream.streams[0].by_choice
 
 
-def test_only_clauses_that_end_nowhere_have_a_most_that_they_hold_and_only_by_choice() -> None:
+def test_only_optional_sharing_of_unbounded_matches_limits_partial_matches() -> None:
     within = Q6.replace("DEFINE", "WITHIN INTERVAL '9' SECOND DEFINE")
     assert [stream.most_held for stream in planned(Q6, Q6, Q6, sharing="dynamic").streams] == [3 * MOST_HELD_A_QUERY]
     assert [stream.most_held for stream in planned(Q6, Q6, within, within, sharing="dynamic").streams] == [
@@ -228,13 +228,13 @@ def test_only_clauses_that_end_nowhere_have_a_most_that_they_hold_and_only_by_ch
         (Q6.replace("LAST(n) AS n", "MATCH_NUMBER() AS n"), "has no MATCH_NUMBER()"),
     ],
 )
-def test_what_runs_together_on_a_stream(text: str, why: str | None) -> None:
-    """All of these do on a batch."""
+def test_clauses_that_can_be_matched_together_on_a_stream(text: str, reason: str | None) -> None:
+    """All of these clauses can be matched together in a batch."""
     assert not planned(text).alone
     plan = plan_clauses([typed(text)], ["q1"], [False], "always", on_stream=True)
-    assert (why is None) == (not plan.alone)
-    assert why is None or why in plan.alone[0]
-    if why is not None:
+    assert (reason is None) == (not plan.alone)
+    assert reason is None or reason in plan.alone[0]
+    if reason is not None:
         with pytest.raises(QueryError, match="query 'q1' can't be bounded: on a stream") as caught:
             plan_clauses([typed(text)], ["q1"], [True], on_stream=True)
         assert caught.value.code == "BOUND_NOT_SUPPORTED"

@@ -1,4 +1,4 @@
-"""Which queries that return matches are matched together, and why the others aren't."""
+"""Groups of RETURN MATCHES queries that are matched together, and reasons to leave queries out."""
 
 from __future__ import annotations
 
@@ -23,45 +23,45 @@ def planned(
     return planned_matches(plan, names, sharing, bounds, carried=frozenset(carried))
 
 
-def together(groups: SharedGroups) -> list[tuple[int, ...]]:
+def queries_by_group(groups: SharedGroups) -> list[tuple[int, ...]]:
     return [group.queries for group in groups.groups]
 
 
-def test_queries_with_a_state_in_common_are_matched_together_and_no_others() -> None:
+def test_only_queries_with_a_common_state_are_matched_together() -> None:
     groups = planned(ABC, BCD, ABD)
-    assert together(groups) == [(0, 2)] and groups.declined == {1: NOTHING_IN_COMMON}
+    assert queries_by_group(groups) == [(0, 2)] and groups.declined == {1: NOTHING_IN_COMMON}
     assert groups.groups[0].merged.names == ("q1", "q3")
 
 
 def test_one_common_state_is_enough() -> None:
-    assert together(planned("SEQ(A a, B b)", "SEQ(A a, C c)")) == [(0, 1)]
+    assert queries_by_group(planned("SEQ(A a, B b)", "SEQ(A a, C c)")) == [(0, 1)]
 
 
-def test_pairs_that_have_nothing_in_common_with_each_other_share_a_plan() -> None:
+def test_two_unrelated_pairs_share_a_plan() -> None:
     groups = planned(ABC, CD, ABD, CD)
-    assert together(groups) == [(0, 1, 2, 3)] and not groups.declined
+    assert queries_by_group(groups) == [(0, 1, 2, 3)] and not groups.declined
 
 
 @pytest.mark.parametrize("patterns", [(ABC,), (ABC, BCD)])
-def test_nothing_is_shared_where_there_is_nothing_in_common(patterns: tuple[str, ...]) -> None:
+def test_queries_without_common_states_are_not_shared(patterns: tuple[str, ...]) -> None:
     groups = planned(*patterns)
-    assert together(groups) == [] and groups.declined == dict.fromkeys(range(len(patterns)), NOTHING_IN_COMMON)
-    assert together(planned(*patterns, sharing="always")) == [tuple(range(len(patterns)))]
+    assert queries_by_group(groups) == [] and groups.declined == dict.fromkeys(range(len(patterns)), NOTHING_IN_COMMON)
+    assert queries_by_group(planned(*patterns, sharing="always")) == [tuple(range(len(patterns)))]
 
 
 def test_sharing_can_be_off() -> None:
     groups = planned(ABC, ABD, sharing="never")
-    assert together(groups) == [] and groups.declined == {0: NOT_SHARED, 1: NOT_SHARED}
+    assert queries_by_group(groups) == [] and groups.declined == {0: NOT_SHARED, 1: NOT_SHARED}
 
 
-def test_only_what_is_shared_by_choice_may_be_enumerated_after_all() -> None:
-    """The more queries there are, the more it costs to enumerate each, and the larger a state is worth it."""
+def test_only_optional_sharing_limits_partial_matches() -> None:
+    """With more queries, enumerating each of them costs more, so the limit on shared partial matches is higher."""
     assert [group.most_held for group in planned(ABC, ABD).groups] == [2 * MOST_HELD_A_QUERY]
     assert [group.most_held for group in planned(ABC, ABD, ABC).groups] == [3 * MOST_HELD_A_QUERY]
-    for insisted in (
+    for required in (
         planned(ABC, ABD, sharing="always"),
         planned(ABC, ABD, bounded=(0,)),
         planned(ABC, ABD, bounded=(0, 1), sharing="never"),
         planned(ABC, ABD, carried=(0, 1)),
     ):
-        assert [group.most_held for group in insisted.groups] == [None] and together(insisted) == [(0, 1)]
+        assert [group.most_held for group in required.groups] == [None] and queries_by_group(required) == [(0, 1)]

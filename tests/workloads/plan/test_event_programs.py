@@ -1,4 +1,4 @@
-"""Event queries as patterns of the shared plan: Table 2, the steps of conditions, and reasons to decline."""
+"""Event queries as patterns of the shared plan: Table 2, the steps that check conditions, and reasons to decline."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def program(text: str) -> PatternProgram:
 
 
 def shown(condition: RunCondition) -> str:
-    """The condition with `variable.column` for what it reads."""
+    """The condition as text, with `variable.column` for the values that it reads."""
 
     def change(node: Expr) -> Expr:
         if isinstance(node, Navigation):
@@ -73,31 +73,31 @@ def shared(one: int, other: int) -> MergedPlan:
     [(1, 2, 8, 6, 2), (3, 4, 14, 10, 4), (5, 6, 6, 4, 2)],
     ids=["a Kleene closure", "expensive predicates", "a negation"],
 )
-def test_what_the_pairs_of_table_2_share(one: int, other: int, apart: int, together: int, both: int) -> None:
+def test_shared_states_of_the_pairs_of_table_2(one: int, other: int, apart: int, together: int, both: int) -> None:
     plan = shared(one, other)
     assert plan.states_apart == apart and len(plan.nodes) - 1 == together
     assert sum(node.patterns == 0b11 for node in plan.nodes[1:]) == both
     assert plan.names == (f"Q{one}", f"Q{other}")
 
 
-def test_conditions_of_q3_are_asked_as_soon_as_their_events_are_there() -> None:
+def test_conditions_of_q3_are_checked_as_soon_as_their_events_are_known() -> None:
     plan = shared(3, 4)
-    asked_at = {plan.nodes[step.target].length: (len(step.checks), len(step.edges)) for step in plan.steps}
-    assert asked_at == {1: (0, 0), 2: (0, 1), 3: (0, 0), 4: (1, 0), 5: (0, 0), 6: (1, 0), 7: (0, 0)}
+    checks_by_length = {plan.nodes[step.target].length: (len(step.checks), len(step.edges)) for step in plan.steps}
+    assert checks_by_length == {1: (0, 0), 2: (0, 1), 3: (0, 0), 4: (1, 0), 5: (0, 0), 6: (1, 0), 7: (0, 0)}
 
 
 def test_absences_between_events() -> None:
     plan = shared(5, 6)
     absent = [step.absent for step in plan.steps if plan.nodes[step.target].length == 3]
     (condition,) = absent[0]
-    assert absent == [(condition,), (condition,)]  # that of C, numbered once
+    assert absent == [(condition,), (condition,)]  # the condition of C, which has one number
     assert condition not in {step.condition for step in plan.steps}
 
 
 # --- the steps of conditions ------------------------------------------------------------------------------------------
 
 
-def test_canonical_names_are_those_of_conditions() -> None:
+def test_canonical_names_come_from_conditions() -> None:
     result = programs("SEQ(A one, B b, A two) RETURN MATCHES", "SEQ(A x, B y, C z) RETURN MATCHES")
     assert [program.labels for program in result.programs.values()] == [
         ("c0#1", "c1#1", "c0#2"),
@@ -111,7 +111,7 @@ def test_neighbours_are_compared_on_the_step_between_them() -> None:
     assert planned.steps[1].edges == (EdgeCheck(">", 0, 0),) and conditions(planned) == {}
 
 
-def test_a_pair_that_is_no_comparison_of_numbers_is_a_condition_over_both() -> None:
+def test_a_pair_without_numbers_is_a_run_condition() -> None:
     planned = program("SEQ(A a, B b) WHERE a.name < b.name RETURN MATCHES")
     assert conditions(planned) == {"1>2": ["(here.name > before.name)"]}
 
@@ -126,22 +126,22 @@ def test_an_aggregate_waits_until_the_loop_is_over() -> None:
     assert conditions(planned) == {"2>3": ["(sum(c1#1) < c0#1.x)"]}
 
 
-def test_an_aggregate_of_a_last_loop_is_asked_at_the_end() -> None:
+def test_an_aggregate_of_the_last_loop_is_checked_at_the_end() -> None:
     planned = program("SEQ(A a, B+ b) WHERE SUM(b.x) < a.x RETURN MATCHES")
     assert conditions(planned) == {"end 2": ["(sum(c1#1) < c0#1.x)"]}
 
 
-def test_each_event_of_a_loop_is_asked_alone_where_the_rest_is_known() -> None:
+def test_each_event_of_a_loop_is_checked_at_its_step_if_the_other_events_are_earlier() -> None:
     planned = program("SEQ(A a, C c, B+ b, D d) WHERE b.x > a.x RETURN MATCHES")
     assert conditions(planned) == {"2>3": ["(c2#1.x > c0#1.x)"], "3>3": ["(c2#1.x > c0#1.x)"]}
 
 
-def test_all_events_of_a_loop_are_asked_where_the_rest_comes_later() -> None:
+def test_all_events_of_a_loop_are_checked_later_if_another_event_is_later() -> None:
     planned = program("SEQ(A a, B+ b, C c, D d) WHERE b.x > d.x RETURN MATCHES")
     assert conditions(planned) == {"3>4": ["(c1#1.x > c3#1.x) for each c1#1"]}
 
 
-def test_a_condition_holds_where_an_optional_event_is_missing() -> None:
+def test_a_condition_on_a_missing_optional_event_holds() -> None:
     planned = program("SEQ(A a, B? b, C c, D d) WHERE a.x + b.x < d.x RETURN MATCHES")
     (condition,) = planned.run
     assert shown(condition) == "((c1#1.TRUE IS NULL) OR ((c0#1.x + c1#1.x) < c3#1.x))"
@@ -149,7 +149,7 @@ def test_a_condition_holds_where_an_optional_event_is_missing() -> None:
     assert "IS NULL" not in shown(sure.run[0])
 
 
-def test_what_a_way_cannot_bind_is_not_asked_there() -> None:
+def test_unbound_variables_are_not_checked() -> None:
     planned = program("SEQ(A a, (B b OR C c), D d, E e) WHERE a.x + b.x < e.x RETURN MATCHES")
     (step,) = [step for step in planned.steps if step.checks]
     assert planned.labels[step.label] == "c4#1"
@@ -157,7 +157,7 @@ def test_what_a_way_cannot_bind_is_not_asked_there() -> None:
     assert list(conditions(apart).values()) == [["((c0#1.x + c1#1.x) < c2#1.x)"]]
 
 
-def test_strict_steps_are_adjacent_but_for_the_first() -> None:
+def test_all_steps_of_strict_but_the_first_are_adjacent() -> None:
     planned = program("SEQ(A, B, C) STRICT RETURN MATCHES")
     assert [step.adjacent for step in planned.steps] == [False, True, True]
 
@@ -165,12 +165,12 @@ def test_strict_steps_are_adjacent_but_for_the_first() -> None:
 @pytest.mark.parametrize(
     ("absent", "conditions"), [("NOT C", 1), ("NOT C+", 1), ("NOT (C OR D)", 2)], ids=["one", "loop", "either"]
 )
-def test_absences_that_one_event_tells(absent: str, conditions: int) -> None:
+def test_absences_of_single_events(absent: str, conditions: int) -> None:
     planned = program(f"SEQ(A, {absent}, B) RETURN MATCHES")
     assert [len(step.absent) for step in planned.steps] == [0, conditions]
 
 
-# --- what is declined -------------------------------------------------------------------------------------------------
+# --- declined queries -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

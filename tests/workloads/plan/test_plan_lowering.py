@@ -47,16 +47,16 @@ def table_2(one: int, other: int) -> Lowered:
     return Lowered(TABLE_2[f"Q{one}"], TABLE_2[f"Q{other}"])
 
 
-def test_features_are_what_the_next_conditions_look_at() -> None:
+def test_features_are_values_that_the_next_conditions_read() -> None:
     lowered = table_2(3, 4)
     after_a, after_ab, after_abc, after_abcd, distance, other_distance = lowered.features[1:7]
     assert (after_a, after_ab, after_abc) == (["here.x"], ["c1#1.x"], ["(c1#1.x + c2#1.x)"])
-    assert after_abcd == ["c3#1.f", "c3#1.n"]  # and no cos(c3#1.f), which follows
+    assert after_abcd == ["c3#1.f", "c3#1.n"]  # cos(c3#1.f) is no feature, because c3#1.f determines it
     assert len(distance) == len(other_distance) == 1 and "asin" in distance[0] and "acos" in other_distance[0]
     assert lowered.features[7:] == [[], [], [], []]
 
 
-def test_aggregates_count_with_their_value_so_far() -> None:
+def test_the_running_value_of_an_aggregate_is_a_feature() -> None:
     lowered = table_2(1, 2)
     assert lowered.features[2] == ["sum(c1#1)", "(c0#1.x + sum(c1#1))"]
 
@@ -70,7 +70,7 @@ def test_equal_conditions_and_values_are_lowered_once() -> None:
     assert twice.conditions == Lowered(TABLE_2["Q3"]).conditions
 
 
-def test_at_most_three_and_those_decided_soonest() -> None:
+def test_a_node_has_the_three_features_that_are_checked_soonest() -> None:
     text = (
         "PATTERN SEQ(A a, B b, C c, D d) WHERE a.small + d.x < d.n AND a.f * c.x < 1 AND a.x * c.x < c.n AND "
         "a.n + c.n < c.x RETURN MATCHES"
@@ -86,18 +86,18 @@ def test_the_loop_of_a_condition_for_each_event_has_a_register() -> None:
     assert lowered.features[2] == ["c1#1.x"]
 
 
-def test_neighbours_that_are_no_numbers() -> None:
+def test_texts_of_neighbours_are_hashed() -> None:
     lowered = Lowered("PATTERN SEQ(A a, B b) WHERE a.name < b.name RETURN MATCHES")
     assert lowered.features[1] == ["here.name"]
     assert lowered.conditions.program.columns[-1].store == "hash"
 
 
-def test_what_has_no_number_is_no_feature() -> None:
+def test_values_without_a_number_are_no_features() -> None:
     lowered = Lowered("PATTERN SEQ(A a, B b, C c) WHERE a.wide < c.wide RETURN MATCHES")
     assert lowered.features[1] == ["c0#1.wide"] and lowered.conditions.features[1] == ()
 
 
-def test_an_optional_event_is_a_feature_without_its_presence() -> None:
+def test_the_presence_of_an_optional_event_is_no_feature() -> None:
     lowered = Lowered("PATTERN SEQ(A a, B? b, C c, D d) WHERE a.x + b.x < d.x RETURN MATCHES")
     assert [values for values in lowered.features if values] == [
         ["c0#1.x"],
@@ -106,7 +106,7 @@ def test_an_optional_event_is_a_feature_without_its_presence() -> None:
     ]
 
 
-# --- what the kernel computes -----------------------------------------------------------------------------------------
+# --- values of the kernel ---------------------------------------------------------------------------------------------
 
 EVENTS = {
     "ts": [0, 1, 2],
@@ -132,7 +132,7 @@ def value_at(lowered: Lowered, node: int, labels: Sequence[str]) -> list[float |
     labels_of_states = np.arange(len(program.variables), dtype=np.int32)
     computed = lowered.conditions.row_values.column(column, 3)
     tied = tie_to_columns(program, range(len(lowered.plan.run)), labels_of_states, 3, computed)
-    work = room(len(program.registers), len(program.accumulators))
+    work = buffers(len(program.registers), len(program.accumulators))
     for row, name in enumerate(labels):
         assert run_registers.update(program.variables.index(name), row, row, work, tied) == 0
     last = len(labels) - 1
@@ -140,11 +140,11 @@ def value_at(lowered: Lowered, node: int, labels: Sequence[str]) -> list[float |
         interpreter.value_of(number, program.variables.index(labels[-1]), last, last, 0, 3, work, tied)
         for number in lowered.conditions.features[node]
     ]
-    return [float(value) if is_there else None for is_there, value in values]
+    return [float(value) if has_value else None for has_value, value in values]
 
 
-def room(registers: int, accumulators: int) -> RunWork:
-    """For five events."""
+def buffers(registers: int, accumulators: int) -> RunWork:
+    """Buffers for five events."""
     return RunWork(
         registers=np.full((6, registers), -1),
         whole=np.zeros((6, accumulators), np.int64),
@@ -179,18 +179,18 @@ def test_values_as_real_numbers(
 def test_functions_of_one_event_are_computed_once_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     condition = "sqrt(a.f) * cos(sin(b.x)) + cos(a.f - b.f) < d.f"
     lowered = Lowered(f"PATTERN SEQ(A a, B b, C c, D d) WHERE {condition} RETURN MATCHES")
-    assert len(lowered.conditions.row_values.reads) == 3  # the cosine of a difference of two events is none
+    assert len(lowered.conditions.row_values.reads) == 3  # not the cosine of a difference, which reads two events
     uncompile(monkeypatch)
-    wanted = math.sqrt(0.5) * math.cos(math.sin(7)) + math.cos(0.5 - 0.25)
-    assert value_at(lowered, 2, ["c0#1", "c1#1"]) == [pytest.approx(wanted, rel=1e-15)]
+    expected = math.sqrt(0.5) * math.cos(math.sin(7)) + math.cos(0.5 - 0.25)
+    assert value_at(lowered, 2, ["c0#1", "c1#1"]) == [pytest.approx(expected, rel=1e-15)]
 
 
-def test_what_is_no_number_is_not_computed_before_it_is_asked() -> None:
+def test_functions_that_may_fail_are_not_computed_in_advance() -> None:
     lowered = Lowered("PATTERN SEQ(A a, B b, C c, D d) WHERE exp(a.f) + abs(b.x) < d.f RETURN MATCHES")
-    assert lowered.conditions.row_values.reads == {}  # may fail, or isn't the same to the last bit
+    assert lowered.conditions.row_values.reads == {}  # exp and abs may fail, or their last bit may differ
 
 
-def test_an_error_is_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_feature_that_fails_has_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
     lowered = Lowered("PATTERN SEQ(A a, B b, C c, D d) WHERE a.x / (b.x - 7) < d.x RETURN MATCHES")
     uncompile(monkeypatch)
     assert value_at(lowered, 2, ["c0#1", "c1#1"]) == [None]

@@ -1,4 +1,4 @@
-"""Conditions that guard others keep doing so, wherever their parts are evaluated."""
+"""A condition that guards another, for example against a division by zero, still does so after planning."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TABLE = pa.table({"id": [1, 2, 3, 4, 5], "x": [1, 0, 2, 4, 0]})
         "NOT (1 BETWEEN LAST(B.x, 1) AND 0)",
     ],
 )
-def test_guarded(pattern: str, condition: str) -> None:
+def test_guarded_conditions_give_the_rows_of_the_oracle(pattern: str, condition: str) -> None:
     text = (
         "ORDER BY id MEASURES FIRST(id) AS f, LAST(id) AS l AFTER MATCH SKIP TO NEXT ROW "
         f"PATTERN ({pattern}) DEFINE B AS {condition}"
@@ -36,7 +36,7 @@ def test_guarded(pattern: str, condition: str) -> None:
     assert ost.match(text, TABLE).to_pylist() == match_rows(parse_clause(text), TABLE.column_names, TABLE.to_pylist())
 
 
-def test_a_division_that_nothing_guards_fails() -> None:
+def test_an_unguarded_division_fails() -> None:
     with pytest.raises(ost.MatchError) as caught:
         ost.match("ORDER BY id MEASURES 1 AS x PATTERN (A B+) DEFINE B AS 10 / A.x > x AND x <> 0", TABLE)
     assert caught.value.code == "DIVIDE_BY_ZERO"

@@ -1,4 +1,4 @@
-"""Event queries and columns -> a bounded engine's matches, in one call or in several with bytes in between."""
+"""Event queries and columns -> the matches of a bounded engine, in one call or in several with a serialised state."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SETTINGS = Settings()
 COLUMNS = {"at": pa.int64(), "kind": pa.string(), "id": pa.int64(), "v": pa.float64()}
 CLOCK = VirtualClock(ns_per_event=10, ns_per_visit=10, ns_per_check=10, ns_per_birth=0)
 Matches = list[set[tuple[int, ...]]]
-"""For each query the rows of its matches."""
+"""By query: the rows of each match."""
 
 
 @dataclass(frozen=True)
@@ -101,20 +101,20 @@ def run(stream: Stream, bounds: Bounds | None = None, cuts: Sequence[int] = (), 
         rows = np.concatenate([history, np.arange(first, end)])
         step = engine.advance(stream.events(rows, len(history)), state, end == stream.count)
         for query, matches in enumerate(step.matches):
-            at = matches.offsets
+            offsets = matches.offsets
             ran.matches[query].update(
-                tuple(rows[matches.rows[at[m] : at[m + 1]]].tolist()) for m in range(matches.count)
+                tuple(rows[matches.rows[offsets[m] : offsets[m + 1]]].tolist()) for m in range(matches.count)
             )
         history, state = rows[step.rows_needed], step.state
         ran.reports.extend([] if step.report is None else [step.report])
     return Ran(ran.matches, ran.reports, step.partial_matches)
 
 
-def recall(got: Ran, exact: Ran, since: int = 0) -> float:
-    """Over all queries, of matches that end at row `since` or later."""
+def recall(actual: Ran, exact: Ran, since: int = 0) -> float:
+    """The recall over all queries, of matches that end at row `since` or later."""
     late = [
         sum(match[-1] >= since for match in matches)
-        for matches in (set().union(*got.matches), set().union(*exact.matches))
+        for matches in (set().union(*actual.matches), set().union(*exact.matches))
     ]
     return late[0] / late[1]
 

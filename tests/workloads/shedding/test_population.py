@@ -1,4 +1,4 @@
-"""How many partial matches there would be: what was seen where nothing is dropped, and the same where much is."""
+"""Tests `unshed_population`: the observed number if nothing is dropped, and the same number if much is dropped."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def shape(*patterns: str) -> PlanShape:
     return shape_of(Stream(tuple(texts), columns={}).merged)
 
 
-def seen(plan: PlanShape, first: float, pace: float, children: float) -> Sketch:
-    """A class for each node; `first` of each first event, `children` out of each visit, nothing dropped."""
+def unshed_sketch(plan: PlanShape, first: float, pace: float, children: float) -> Sketch:
+    """A sketch without drops: one class per node, `first` first events per row, and `children` births per visit."""
     sketch = Sketch(plan, np.arange(plan.nodes + 1), AGES, rows=ROWS)
     sketch.pace[:] = pace
     sketch.chain_visits[:] = sketch.cells[:] = 1e6
@@ -31,26 +31,29 @@ def seen(plan: PlanShape, first: float, pace: float, children: float) -> Sketch:
     return sketch
 
 
-def test_what_was_seen_is_all_where_nothing_is_dropped() -> None:
-    sketch = seen(shape("A a, B b, C c, D d", "A a, B b, E e"), first=0.2, pace=1.5, children=0.4)
+def test_without_drops_the_population_is_the_observed_one() -> None:
+    sketch = unshed_sketch(shape("A a, B b, C c, D d", "A a, B b, E e"), first=0.2, pace=1.5, children=0.4)
     assert unshed_population(sketch) == pytest.approx(living(sketch.attempts) / ROWS, rel=1e-4)
 
 
-def test_those_that_would_have_come_of_the_dropped_are_counted() -> None:
+def test_descendants_of_dropped_matches_are_counted() -> None:
     plan = shape("A a, B b, C c, D d")
-    complete = seen(plan, first=0.2, pace=1.5, children=0.4)
-    dropping = seen(plan, first=0.2, pace=1.5, children=0.4)
+    complete = unshed_sketch(plan, first=0.2, pace=1.5, children=0.4)
+    dropping = unshed_sketch(plan, first=0.2, pace=1.5, children=0.4)
     behind = ~plan.first
     dropping.attempts[behind] *= 0.01
     assert unshed_population(dropping) == pytest.approx(unshed_population(complete))
 
 
-def test_a_loop_adds_to_what_enters_it() -> None:
+def test_a_loop_adds_partial_matches() -> None:
     plan = shape("A a, B+ b, C c")
     assert plan.has_loops
-    without = seen(shape("A a, B b, C c"), first=0.2, pace=1.0, children=0.5)
-    assert unshed_population(seen(plan, first=0.2, pace=1.0, children=0.5)).sum() > unshed_population(without).sum()
+    without = unshed_sketch(shape("A a, B b, C c"), first=0.2, pace=1.0, children=0.5)
+    assert (
+        unshed_population(unshed_sketch(plan, first=0.2, pace=1.0, children=0.5)).sum()
+        > unshed_population(without).sum()
+    )
 
 
-def test_before_anything_was_seen_there_is_nothing() -> None:
+def test_an_empty_sketch_has_no_population() -> None:
     assert unshed_population(Sketch(shape("A a, B b"), np.arange(4), AGES)).sum() == 0.0

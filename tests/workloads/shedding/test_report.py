@@ -1,4 +1,4 @@
-"""What a report says: of each pattern, of bounds that all keep together, period by period."""
+"""The text and the table of a report: lines of patterns, common bounds, periods."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def bounds(**options: object) -> Bounds:
     return read_bounds(["q"], **options)  # type: ignore[arg-type]
 
 
-def test_a_line_for_each_pattern() -> None:
+def test_each_pattern_has_a_line() -> None:
     assert lines(ROW) == [
         "shedding: sharp",
         "q: 90 matches, an unknown number given up (recall unknown: partial matches were dropped, and the matches they "
@@ -42,33 +42,33 @@ def test_a_line_for_each_pattern() -> None:
     ]
 
 
-def test_where_nothing_was_dropped_recall_is_known() -> None:
+def test_recall_is_known_if_nothing_was_dropped() -> None:
     row = replace(ROW, dropped=0, lost_estimate=0.0, recall_estimate=1.0)
     assert "q: 90 matches, none given up (recall 100%), 0 partial matches dropped; " in lines(row)[1]
 
 
-def test_of_events_that_were_left_out_it_is_said_that_recall_is_unknown() -> None:
+def test_recall_is_unknown_with_input_shedding() -> None:
     text = str(Report((replace(ROW, dropped=0),), policy="random_input", sheds_input=True))
-    why = "random_input leaves out events, and the matches they would have made aren't known"
-    assert f"90 matches, an unknown number given up (recall unknown: {why}), 0 partial" in text
+    reason = "random_input leaves out events, and the matches they would have made aren't known"
+    assert f"90 matches, an unknown number given up (recall unknown: {reason}), 0 partial" in text
 
 
 def test_deciding_may_take_longer_than_matching() -> None:
     assert lines(replace(ROW, overhead=6.455))[1].endswith("deciding took 6.5 times as long as matching")
 
 
-def test_a_ratio_says_what_it_was_measured_on_and_since_when_it_is_kept() -> None:
+def test_the_line_of_a_ratio_has_the_events_of_its_calibration() -> None:
     text = lines(replace(ROW, calibrated_events=3_598))[1]
     assert "bound 150 ns an event (calibrated on 3,598 events without one), kept for 75.0% of the events since" in text
 
 
-def test_a_ratio_that_was_not_measured_yet_is_not_no_bound() -> None:
+def test_a_ratio_before_its_calibration_is_not_reported_as_no_bound() -> None:
     text = lines(replace(ROW, bound_ns=None, calibrated_events=0))[1]
     assert "its bound isn't known yet, it is measured on at least 4,096 events and 4 windows" in text
     assert "no latency bound" not in text
 
 
-def test_no_bound_is_said_where_there_is_none_at_all() -> None:
+def test_no_latency_bound_is_reported_only_without_any_bound() -> None:
     free = replace(ROW, bound_ns=None)
     assert "; no latency bound; " in lines(free)[1]
     assert "no latency bound" not in lines(free, bounds(memory_bound="1 MB"))[1]
@@ -89,13 +89,13 @@ def test_time_spent_and_budget() -> None:
     assert lines(ROW, allowed, spent_ns=5_000_000)[2:] == ["budget: 2 ms; 5 ms spent, 150% too much"]
 
 
-def test_the_share_that_is_kept() -> None:
+def test_the_line_of_a_selection_ratio() -> None:
     assert lines(ROW, bounds(selection_ratio=0.2))[2:] == [
         "selection: 0.2 of the partial matches are kept, whatever they cost"
     ]
 
 
-def test_the_table_has_what_the_engine_kept_to_in_every_row() -> None:
+def test_every_row_of_the_table_has_the_common_bounds() -> None:
     allowed = bounds(memory_bound=2_000, batch_budget="2 ms", selection_ratio=0.2)
     table = Report((ROW, ROW), bounds=allowed, memory_bytes=1_500, spent_ns=1_900_000).table()
     columns = ("memory_bytes", "memory_bound_bytes", "spent_ns", "batch_budget_ns", "selection_ratio")
@@ -108,8 +108,8 @@ def test_the_table_has_what_the_engine_kept_to_in_every_row() -> None:
     assert [free[name][0].as_py() for name in columns] == [None, None, 0, None, None]
 
 
-def test_periods_are_put_together_until_there_are_few_enough() -> None:
-    periods = tuple(Period(10 * at, 10, (1,), (2,)) for at in range(11))
+def test_periods_are_merged_until_there_are_few_enough() -> None:
+    periods = tuple(Period(10 * number, 10, (1,), (2,)) for number in range(11))
     few = at_most(periods, 4)
     assert [(one.first_event, one.events, one.dropped, one.matches) for one in few] == [
         (0, 40, (4,), (8,)),

@@ -1,4 +1,4 @@
-"""The kernel of utilities against a plain implementation."""
+"""Compares the kernel of utilities with a plain implementation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _shape(patterns: tuple[str, ...]) -> PlanShape:
 
 
 def _sketch(shape: PlanShape, seed: int) -> Sketch:
-    """As if something had been seen of every class but some chains."""
+    """A random sketch. Some chains have no births."""
     rng = np.random.default_rng(seed)
     sketch = Sketch(shape, np.arange(shape.nodes + 1) * CLASSES, AGES, rows=1000.0)
     for name in ("attempts", "created", "visits", "checks", "chain_visits", "cells", "ended", "made", "pace"):
@@ -61,8 +61,8 @@ def test_the_kernel_agrees_with_the_plain_implementation(patterns: tuple[str, ..
     [{"per_cost": False}, {"by_class": False}, {"by_age": False}, {"by_class": False, "by_age": False}],
     ids=str,
 )
-def test_estimates_of_policies_that_know_less(patterns: tuple[str, ...], options: dict[str, Any]) -> None:
-    """`averaged_worth.py` puts other steps between those of the same kernel."""
+def test_estimates_of_policies_with_averages(patterns: tuple[str, ...], options: dict[str, Any]) -> None:
+    """`averaged_worth.py` adds steps between those of the same kernel."""
     model = CostModel(np.array([1.0, 3.0]), prices=np.array([1.0, 2.0, 3.0, 40.0]))
     check_estimates(patterns, model, partial(averaged_estimate, **options), **options)
 
@@ -77,19 +77,19 @@ def check_estimates(patterns: tuple[str, ...], model: CostModel, estimate: Any, 
     )
     for name in ("utility", "cost", "work", "living"):
         np.testing.assert_allclose(getattr(estimates, name), getattr(expected, name), err_msg=name)
-    for node, of_node in enumerate(expected.contribution):
-        of_node = estimates.contribution[estimates.contribution_at[node] : estimates.contribution_at[node + 1]]
-        assert not of_node.size or of_node == pytest.approx(of_node.ravel()), node
+    for node, expected_values in enumerate(expected.contribution):
+        values = estimates.contribution[estimates.contribution_at[node] : estimates.contribution_at[node + 1]]
+        assert values == pytest.approx(expected_values.ravel()), node
 
 
-def test_what_is_not_kept_is_worth_no_more_than_a_match() -> None:
+def test_partial_matches_that_are_not_kept_contribute_nothing() -> None:
     shape = _shape(PATTERNS["a common start"])
     sketch = _sketch(shape, seed=3)
-    dear = np.full((shape.nodes, shape.patterns), np.inf)
-    estimates = estimate(sketch, CostModel(np.ones(2)), dear)
+    infinite_utility = np.full((shape.nodes, shape.patterns), np.inf)
+    estimates = estimate(sketch, CostModel(np.ones(2)), infinite_utility)
     assert not estimates.cost.any()
-    goes_on = [node for node in range(1, shape.nodes) if shape.children[node]]
+    inner_nodes = [node for node in range(1, shape.nodes) if shape.children[node]]
     assert not any(
         estimates.contribution[estimates.contribution_at[node] : estimates.contribution_at[node + 1]].any()
-        for node in goes_on
+        for node in inner_nodes
     )

@@ -40,14 +40,14 @@ def stream(*texts: str, **bounds: object) -> ClauseStream:
 
 
 def pairs(fed: ClauseStream, clause: int = 0) -> list[tuple[int, int]]:
-    return [(row["a"], row["b"]) for table in fed.given[clause] for row in table.to_pylist()]
+    return [(row["a"], row["b"]) for table in fed.tables[clause] for row in table.to_pylist()]
 
 
 def kept_rows(fed: ClauseStream) -> int:
     return fed.steps[-1].counts.buffered_rows
 
 
-def test_a_match_leaves_when_the_watermark_has_passed_its_last_row() -> None:
+def test_a_match_is_emitted_when_the_watermark_passes_its_last_row() -> None:
     fed = stream(WITHIN)
     fed.step(letters("axbb"), NO_TIME)
     assert pairs(fed) == []
@@ -62,14 +62,14 @@ def test_a_match_leaves_when_the_watermark_has_passed_its_last_row() -> None:
     assert fed.steps[-1].results.decided_us == 3 * SECOND + 1
 
 
-def test_every_clause_has_its_rows() -> None:
+def test_each_clause_has_its_own_matches() -> None:
     fed = stream(WITHIN, ABSENT)
     fed.feed([(letters("axcb"), NO_TIME), (letters("ab", first=4), 3 * SECOND)])
     assert sorted(pairs(fed, 0)) == [(0, 3), (0, 5), (4, 5)]
     assert sorted(pairs(fed, 1)) == [(4, 5)]
 
 
-def test_late_rows_are_counted_and_left_out() -> None:
+def test_late_rows_are_counted_and_dropped() -> None:
     fed = stream(WITHIN)
     fed.step(letters("ax"), SECOND)
     fed.step(letters("bb", first=1), 5 * SECOND)
@@ -77,34 +77,34 @@ def test_late_rows_are_counted_and_left_out() -> None:
     assert pairs(fed) == [(0, 2)]
 
 
-def test_partitions_without_partial_matches_are_forgotten() -> None:
+def test_partitions_without_partial_matches_keep_no_rows() -> None:
     fed = stream(WITHIN)
     for number in range(20):
         fed.step(letters("xb", key=str(number), first=2 * number), (2 * number + 2) * SECOND)
         assert kept_rows(fed) == 0
 
 
-def test_prev_keeps_as_many_rows_of_a_partition_as_it_looks_back() -> None:
+def test_prev_keeps_its_number_of_rows_of_each_partition() -> None:
     fed = stream(BEFORE)
     for number in range(3):
         fed.step(letters("xxxx", key=str(number), first=4 * number), (4 * number + 4) * SECOND)
         assert kept_rows(fed) == 2 * (number + 1)
 
 
-def test_rows_are_kept_from_the_first_that_a_match_may_have() -> None:
+def test_rows_before_the_first_possible_match_are_dropped() -> None:
     fed = stream(WITHIN)
     fed.step(letters("xxxax"), 4 * SECOND)
     assert kept_rows(fed) == 2
     fed = stream(LENGTH)
     fed.step(letters("axaxx"), 4 * SECOND)
-    assert kept_rows(fed) == 3 + 1  # the first A is too far back, but the matcher hasn't looked yet: it stands apart
+    assert kept_rows(fed) == 3 + 1  # the first A is too old, but its row stays until the matcher checks it
     fed.step(letters("b", first=5), 5 * SECOND)
     assert pairs(fed) == [(2, 5)]
 
 
 @pytest.mark.parametrize("text", [WITHIN, ABSENT, LENGTH], ids=["within", "absent", "maxlength"])
-def test_what_is_remembered_does_not_grow_with_the_stream(text: str) -> None:
-    """Also where an absence lies far back: of it only its own row is kept."""
+def test_the_number_of_kept_rows_does_not_grow_with_the_stream(text: str) -> None:
+    """Also with an absence far back, of which only one row is kept."""
     fed = stream(text)
     fed.step(letters("c"), 0)
     sizes = []
@@ -114,7 +114,7 @@ def test_what_is_remembered_does_not_grow_with_the_stream(text: str) -> None:
     assert max(sizes[10:]) <= max(sizes[:10]) < 1_500
 
 
-def test_rows_of_no_use_stand_apart_until_the_matcher_forgets_them() -> None:
+def test_unneeded_rows_stay_until_the_matcher_drops_their_partial_matches() -> None:
     fed = stream(WITHIN)
     fed.step(letters("a"), 0)
     fed.step(letters("x" * 3, key="q", first=50), 60 * SECOND)
@@ -131,7 +131,7 @@ def test_another_workload_refuses_the_state() -> None:
         other.step(None, SECOND)
 
 
-def test_the_budget_of_a_micro_batch_is_shared_by_its_buckets() -> None:
+def test_buckets_share_the_budget_of_a_micro_batch() -> None:
     request = BoundRequest(batch_budget="1 ms", clock=ost.VirtualClock())
     fed = stream(WITHIN, batch_budget="1 ms", clock=ost.VirtualClock())
     task: ClausesTask = fed.worker.matcher.task
@@ -141,13 +141,13 @@ def test_the_budget_of_a_micro_batch_is_shared_by_its_buckets() -> None:
     assert bounds.batch_budget_ns == 250_000
 
 
-def test_how_far_back_matches_reach() -> None:
+def test_reach_of_matches_into_earlier_rows() -> None:
     reach = Reach([clause.plan for clause in stream(BEFORE, LENGTH).worker.typed.clauses])
     assert reach.before == 2
     assert reach.may_begin(np.array([1, 3, 4]), np.zeros(3, np.int64), 0).tolist() == [True, True, False]
 
 
-def test_the_end_may_come_before_any_watermark() -> None:
+def test_a_stream_may_end_before_its_first_watermark() -> None:
     fed = stream(WITHIN)
     fed.feed([(letters("axb"), NO_TIME)])
     assert pairs(fed) == [(0, 2)]

@@ -1,4 +1,4 @@
-"""A stream of queries on the shared matcher, in pieces and in process: the matches of a batch, each given once."""
+"""Queries on the shared matcher: a stream of several pieces has the matches of a batch."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ QUERIES = {
 }
 
 
-def some_events(count: int, seed: int = 5) -> pa.Table:
-    """In order of time, several of them at the same time."""
+def random_events(count: int, seed: int = 5) -> pa.Table:
+    """Events in order of time. Some have the same time."""
     rng = np.random.default_rng(seed)
     seconds = np.sort(rng.integers(0, count // 2, count)) * 1_000_000
     return pa.table(
@@ -47,23 +47,23 @@ def some_events(count: int, seed: int = 5) -> pa.Table:
 
 
 class Stream:
-    """Queries over a stream: rows and watermarks by hand. The state goes through bytes at every step."""
+    """Runs queries over a stream step by step. Between steps it keeps only the serialised state."""
 
     def __init__(self, texts: list[str], schema: pa.Schema, request: BoundRequest = UNBOUNDED) -> None:
         names = tuple(f"q{i}" for i in range(1, len(texts) + 1))
         workload = ost.Workload(texts)
         self.local = LocalEvents(list(workload.events.values()), names, schema, workload.options, Settings())
         typed, limits = self.local.typed, MatchLimits()
-        everyone = frozenset(range(len(texts)))
+        all_queries = frozenset(range(len(texts)))
         (shared,) = pickle.loads(
-            pickle.dumps(shared_plans(typed, names, "dynamic", request, limits, carried=everyone).plans)
+            pickle.dumps(shared_plans(typed, names, "dynamic", request, limits, carried=all_queries).plans)
         )
         condition_bits = [(f"bit{i}", 0) for i in range(len(typed.plan.conditions))]
         shipped = self._shipped(schema.empty_table()).schema
         self.worker = SharedStreamWorker(
             typed, names, shipped, condition_bits, shared, fingerprint=fingerprint_of(texts)
         )
-        self.state, self.given, self.reports = EMPTY, [[] for _ in texts], []  # type: ignore[var-annotated]
+        self.state, self.rows, self.reports = EMPTY, [[] for _ in texts], []  # type: ignore[var-annotated]
 
     def _shipped(self, table: pa.Table) -> pa.Table:
         batch = self.local.batch(table)
@@ -76,11 +76,11 @@ class Stream:
         step = self.worker.advance(state, arrived, watermark_us, finished=finished)
         self.state = step.state
         self.reports += step.results.reports
-        for rows, table in zip(self.given, self.local.tables(step.results.columns), strict=True):
+        for rows, table in zip(self.rows, self.local.tables(step.results.columns), strict=True):
             rows += table.to_pylist()
 
     def feed(self, table: pa.Table, cuts: list[int]) -> None:
-        """In pieces, the watermark one second behind the latest row; then the end."""
+        """Feeds pieces, with the watermark one second behind the latest row, and then ends the stream."""
         watermark = NO_TIME
         for start, end in zip([0, *cuts], [*cuts, table.num_rows], strict=True):
             piece = table.slice(start, end - start)
@@ -92,23 +92,23 @@ class Stream:
 
 
 def unnumbered(rows: list[dict[str, Any]]) -> list[str]:
-    """On a stream a match has no number: it can't be known which others will begin before it."""
+    """Rows as texts without match numbers. A stream has no match numbers, because earlier matches may still come."""
     return sorted(repr({**row, "match_number": None}) for row in rows)
 
 
 @pytest.mark.parametrize("cuts", [[], [40], [1, 2, 3, 50, 51, 90]], ids=str)
-def test_pieces_give_what_a_batch_gives(cuts: list[int]) -> None:
-    table = some_events(120)
+def test_a_stream_has_the_matches_of_a_batch(cuts: list[int]) -> None:
+    table = random_events(120)
     texts = list(QUERIES.values())
     stream = Stream(texts, table.schema)
     stream.feed(table, cuts)
     expected = ost.Workload(texts, sharing="never").run(table)
     for number, name in enumerate(QUERIES):
-        assert unnumbered(stream.given[number]) == unnumbered(expected[f"q{number + 1}"].to_pylist()), name
-        assert len(stream.given[number]) > 2, name
+        assert unnumbered(stream.rows[number]) == unnumbered(expected[f"q{number + 1}"].to_pylist()), name
+        assert len(stream.rows[number]) > 2, name
 
 
-def test_a_match_leaves_when_the_watermark_has_passed_its_last_event() -> None:
+def test_a_match_is_emitted_when_the_watermark_passes_its_last_event() -> None:
     table = pa.table(
         {
             "ts": pa.array([0, 1_000_000, 2_000_000, 3_000_000], pa.timestamp("us", "UTC")),
@@ -119,26 +119,26 @@ def test_a_match_leaves_when_the_watermark_has_passed_its_last_event() -> None:
     )
     stream = Stream([QUERIES["pairs"]], table.schema)
     stream.step(table, NO_TIME)
-    assert not stream.given[0]
+    assert not stream.rows[0]
     stream.step(None, 1_999_999)
-    assert not stream.given[0]
+    assert not stream.rows[0]
     stream.step(None, 2_000_000)
-    assert [row["match_end"].second for row in stream.given[0]] == [2]
+    assert [row["match_end"].second for row in stream.rows[0]] == [2]
     stream.step(None, 3_000_000)
-    assert [row["match_end"].second for row in stream.given[0]] == [2, 3]
-    assert [row["match_number"] for row in stream.given[0]] == [None, None]
+    assert [row["match_end"].second for row in stream.rows[0]] == [2, 3]
+    assert [row["match_number"] for row in stream.rows[0]] == [None, None]
 
 
-def test_a_bound_sheds_the_same_whatever_the_pieces() -> None:
-    """Under the virtual clock: what is dropped hangs on the events alone, not on how they come."""
-    table = some_events(2_000)
+def test_a_bound_drops_the_same_matches_however_the_events_are_cut() -> None:
+    """With a virtual clock, the dropped partial matches depend on the events only, not on how they are cut."""
+    table = random_events(2_000)
     request = BoundRequest("20 ns", clock=ost.VirtualClock())
     texts = [QUERIES["pairs"], QUERIES["shared start"]]
     outputs, dropped = [], []
     for cuts in ([], [700], [1, 5, 600, 601, 1_500]):
         stream = Stream(texts, table.schema, request)
         stream.feed(table, cuts)
-        outputs.append([unnumbered(rows) for rows in stream.given])
+        outputs.append([unnumbered(rows) for rows in stream.rows])
         dropped.append([sum(report.patterns[p].dropped for report in stream.reports) for p in range(2)])
     exact = ost.Workload(texts, sharing="never").run(table)
     for number, rows in enumerate(outputs[0]):
@@ -148,7 +148,7 @@ def test_a_bound_sheds_the_same_whatever_the_pieces() -> None:
 
 
 def test_rows_are_kept_only_while_a_match_may_need_them() -> None:
-    table = some_events(300)
+    table = random_events(300)
     stream = Stream(list(QUERIES.values()), table.schema)
     sizes, watermark = [], NO_TIME
     for start in range(0, 300, 50):
@@ -161,7 +161,7 @@ def test_rows_are_kept_only_while_a_match_may_need_them() -> None:
 
 
 def test_another_query_refuses_the_state() -> None:
-    table = some_events(40)
+    table = random_events(40)
     one, other = Stream([QUERIES["pairs"]], table.schema), Stream([QUERIES["windows"]], table.schema)
     one.step(table, NO_TIME)
     one.step(None, 5_000_000)

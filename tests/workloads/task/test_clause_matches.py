@@ -1,4 +1,4 @@
-"""Pattern programs of clauses, matched naively and filled in: rows, labels and order are those of the clause alone."""
+"""Matches of a clause's pattern program, with their skipped rows filled in, equal the matches of the clause."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from ostinato.workloads.task.clause_matches import ClauseMatches, MatchRows
 
 DEFINITIONS = {"A": "s = 'a'", "B": "s <> 'a'", "C": "s = 'c' OR s = 'a'"}
 Labelled = list[tuple[int, str]]
-"""First row and labels of each match; excluded rows are small letters."""
+"""First row and labels of each match. Excluded rows have small letters."""
 
 
 def both_engines(pattern: str, rows: str, *, defined: str = "ABC", rest: str = "") -> tuple[Labelled, Labelled, int]:
-    """By the clause's own engine, and by its pattern program; and how many steps of the program skip rows."""
+    """Matches of the clause's engine, matches of its pattern program, and the number of its steps that skip rows."""
     names = [name for name in variables_in(pattern) if name in defined]
     define = f"DEFINE {', '.join(f'{name} AS {DEFINITIONS[name]}' for name in names)}" if names else ""
     text = f"ORDER BY id MEASURES CLASSIFIER() AS c ALL ROWS PER MATCH ALL MATCHES PATTERN ({pattern}) {rest} {define}"
@@ -52,12 +52,12 @@ def both_engines(pattern: str, rows: str, *, defined: str = "ABC", rest: str = "
         if test.at_end:
             holds &= np.arange(len(rows)) == len(rows) - 1
         conditions.append((~holds if test.is_negated else holds).tolist())
-    expected = naive_matches(clause.program, conditions, len(rows))
-    offsets = np.cumsum([0, *(len(rows_of_match) for rows_of_match, _ in expected)])
+    naive = naive_matches(clause.program, conditions, len(rows))
+    offsets = np.cumsum([0, *(len(rows_of_match) for rows_of_match, _ in naive)])
     flat = MatchRows(
         offsets.astype(np.int64),
-        np.array([row for rows_of_match, _ in expected for row in rows_of_match], np.int64),
-        np.array([label for _, labels in expected for label in labels], np.int64),
+        np.array([row for rows_of_match, _ in naive for row in rows_of_match], np.int64),
+        np.array([label for _, labels in naive for label in labels], np.int64),
     )
     matches = ClauseMatches(clause, plan)
     chunks = list(matches.with_all_rows(matches.preferred(flat), np.array([0, len(rows)]), most_rows=7))
@@ -68,9 +68,9 @@ def both_engines(pattern: str, rows: str, *, defined: str = "ABC", rest: str = "
 def labelled(chunks: list[Matches], variables: tuple[str, ...]) -> Labelled:
     result = []
     for matches in chunks:
-        for start, at, length in zip(matches.start, matches.path_at, matches.length, strict=True):
+        for start, path_start, length in zip(matches.start, matches.path_at, matches.length, strict=True):
             letters = ""
-            for i in range(at, at + length):
+            for i in range(path_start, path_start + length):
                 name = variables[matches.label[i]]
                 letters += name.lower() if matches.excluded[i] else name
             result.append((int(start), letters))
@@ -113,7 +113,7 @@ GAPS = (
 @pytest.mark.parametrize(("pattern", "skips"), GAPS)
 @pytest.mark.parametrize("rows", ["abcabc", "aaccab", "acbbac"])
 @pytest.mark.parametrize("rest", ["", "MAXLENGTH 4"])
-def test_gaps(pattern: str, skips: int, rows: str, rest: str) -> None:
+def test_skipped_rows_are_filled_in(pattern: str, skips: int, rows: str, rest: str) -> None:
     exact, shared, skipped = both_engines(pattern, rows, rest=rest)
     assert shared == exact
     assert skipped == skips

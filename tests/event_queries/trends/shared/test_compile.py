@@ -32,8 +32,8 @@ def test_without_sharing_there_is_no_log_and_no_loop() -> None:
     assert len(layout.logs.condition) == len(layout.loops.log) == 0
 
 
-def test_an_event_of_a_loop_is_no_action() -> None:
-    """It is written to the log once, however many queries repeat it."""
+def test_events_of_a_loop_are_no_actions() -> None:
+    """The engine writes it to the log once, for any number of queries that repeat it."""
 
     def conditions(share: bool) -> str:
         return "".join(LETTERS[condition] for condition in plan(Q1, Q2, share=share).layout.actions.condition)
@@ -52,7 +52,7 @@ def test_a_query_has_a_lane_for_each_window_that_may_be_open() -> None:
     assert by_place.windows.kind.tolist() == [2, 0]
 
 
-def test_a_log_keeps_a_column_once_whoever_reads_it() -> None:
+def test_a_log_stores_a_column_once_for_all_its_readers() -> None:
     both = [program("A B+", slots=(COUNT_B,)), program("C B+", slots=(COUNT_B,))]
     layout = plan(*both).layout
     assert len(layout.logs.int_stream) == 1
@@ -60,18 +60,18 @@ def test_a_log_keeps_a_column_once_whoever_reads_it() -> None:
     assert len(plan(Q1, Q2).layout.logs.int_stream) == 0
 
 
-def test_sums_of_doubles_are_apart_from_sums_of_whole_numbers() -> None:
+def test_sums_of_doubles_and_of_integers_have_separate_slots() -> None:
     total = Slot(SlotKind.SUM, frozenset({1}), 0)
     queries = [program("A B+", slots=(total,)), program("C B+", slots=(total,))]
-    whole, real = plan(*queries).layout.queries, plan(*queries, floats=frozenset({0})).layout.queries
-    assert (whole.slots.tolist(), whole.reals.tolist()) == ([1, 1], [0, 0])
+    ints, real = plan(*queries).layout.queries, plan(*queries, floats=frozenset({0})).layout.queries
+    assert (ints.slots.tolist(), ints.reals.tolist()) == ([1, 1], [0, 0])
     assert (real.slots.tolist(), real.reals.tolist()) == ([0, 0], [1, 1])
 
 
 @pytest.mark.parametrize("share", [True, False])
 @pytest.mark.parametrize("exact", [True, False])
-def test_every_range_lies_in_the_array_that_it_bounds(exact: bool, share: bool) -> None:
-    """`x_from` and the entry after it bound a range of the arrays x_...; of a constant there is one by query."""
+def test_every_range_ends_at_the_end_of_its_array(exact: bool, share: bool) -> None:
+    """`x_from[i]` and `x_from[i + 1]` bound a range of the arrays `x_...`."""
     slots = (COUNT_B, Slot(SlotKind.SUM, frozenset({1}), 0), Slot(SlotKind.MIN, frozenset({1}), 0))
     queries = [program("A B+", slots=slots), program("C !A B+ C", slots=slots), program("A+ B", extent=windows(9, 2))]
     layout = plan(*queries, exact=exact, share=share).layout
@@ -91,7 +91,7 @@ def test_every_range_lies_in_the_array_that_it_bounds(exact: bool, share: bool) 
     assert checked > 20
 
 
-def test_cells_that_are_read_exist() -> None:
+def test_all_read_cells_exist() -> None:
     layout = plan(program("A B+"), program("C !A B+ C")).layout
     cells = layout.queries.cells.max()
     for read in (

@@ -1,4 +1,4 @@
-"""Open windows as bytes: a state carries a stream on exactly, and a state of other queries is refused."""
+"""Open windows as bytes. A stream resumes exactly from its state, and a state of other queries is refused."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ NEVER = np.array([-(10**6)])
 
 
 def stored(programs: Sequence[Program], text: str, exact: bool = True) -> bytes:
-    """The state behind the events of `text`, one a second."""
+    """The state after the events of `text`, one per time unit."""
     (state,) = SharedEngine(programs, exact).advance(events(text), [b""], NEVER).states
     return state
 
 
-def carried_on(programs: Sequence[Program], before: str, after: str, exact: bool = True) -> list[list[tuple[Any, ...]]]:
-    """The answers when the events come in two calls, with bytes in between."""
+def resumed(programs: Sequence[Program], before: str, after: str, exact: bool = True) -> list[list[tuple[Any, ...]]]:
+    """The answers if the events come in two calls, with a stored state in between."""
     engine, times = SharedEngine(programs, exact), range(len(before), len(before) + len(after))
     first = engine.advance(events(before), [b""], NEVER)
     second = SharedEngine(programs, exact).advance(events(after, times), list(first.states), None)
@@ -38,30 +38,30 @@ def carried_on(programs: Sequence[Program], before: str, after: str, exact: bool
 
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("programs", [[Q1, Q2], WINDOWED], ids=["one window", "sliding windows"])
-def test_a_state_carries_on_where_it_stopped(programs: list[Program], exact: bool) -> None:
+def test_a_resumed_stream_gives_the_same_answers(programs: list[Program], exact: bool) -> None:
     text = "ACBBBABBC" * 2
     expected = run(SharedEngine(programs, exact), events(text))
     assert any(expected)
     for cut in (1, 4, 9, 17):
-        assert carried_on(programs, text[:cut], text[cut:], exact) == expected
+        assert resumed(programs, text[:cut], text[cut:], exact) == expected
 
 
 def test_numbers_beyond_64_bits_are_stored() -> None:
-    assert carried_on([Q1, Q2], "AC" + "B" * 100, "B")[0][0][2] == 2**101 - 1
+    assert resumed([Q1, Q2], "AC" + "B" * 100, "B")[0][0][2] == 2**101 - 1
 
 
 def test_sums_and_extremes_are_stored() -> None:
     slots = (Slot(SlotKind.COUNT, frozenset({1})),)
     programs = [program("A B+", slots=slots), program("C B+", slots=slots)]
-    assert carried_on(programs, "ACB", "BB") == run(SharedEngine(programs, True), events("ACBBB"))
+    assert resumed(programs, "ACB", "BB") == run(SharedEngine(programs, True), events("ACBBB"))
 
 
-def test_no_open_window_is_no_bytes() -> None:
+def test_the_state_without_open_windows_is_empty() -> None:
     step = SharedEngine(WINDOWED, True).advance(events("ACB"), [b""], np.array([100]))
     assert step.states == (b"",)
 
 
-# --- states that are refused ------------------------------------------------------------------------------------------
+# --- refused states --------------------------------------------------------------------------------------------------
 
 
 def load(programs: Sequence[Program], state: bytes, exact: bool = True) -> None:
@@ -80,14 +80,15 @@ def test_exact_and_approximate_states_are_not_mixed() -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 8, 24])
-def test_a_state_that_lost_bytes_is_refused(cut: int) -> None:
+def test_a_truncated_state_is_refused(cut: int) -> None:
     with pytest.raises(MatchError):
         load([Q1, Q2], stored([Q1, Q2], "ACB")[:-cut])
 
 
-def test_the_fingerprint_stands_for_the_layout() -> None:
-    def of(programs: Sequence[Program], exact: bool = True) -> int:
+def test_different_layouts_have_different_fingerprints() -> None:
+    def fingerprint_of(programs: Sequence[Program], exact: bool = True) -> int:
         return fingerprint(compiled(programs, exact, frozenset(), True).layout, exact)
 
-    assert of([Q1, Q2]) == of([program("A B+"), program("C B+")])
-    assert len({of([Q1, Q2]), of([Q2, Q1]), of(WINDOWED), of([Q1, Q2], exact=False)}) == 4
+    assert fingerprint_of([Q1, Q2]) == fingerprint_of([program("A B+"), program("C B+")])
+    exact = [fingerprint_of(programs) for programs in ([Q1, Q2], [Q2, Q1], WINDOWED)]
+    assert len({*exact, fingerprint_of([Q1, Q2], exact=False)}) == 4

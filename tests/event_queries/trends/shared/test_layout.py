@@ -1,4 +1,4 @@
-"""The arrays of the shared kernel: one meaning each, one type, and one stream of values whoever reads it."""
+"""The arrays of the shared kernel all have one type, and readers of the same values share a stream."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEAST_B = Slot(SlotKind.MIN, frozenset({1}), 0)
 
 
 @pytest.mark.parametrize("group", list(get_type_hints(SharedLayout)))
-def test_every_array_holds_whole_numbers(group: str) -> None:
+def test_all_arrays_are_one_dimensional_int64(group: str) -> None:
     layout = compiled([program("A B+"), program("C B+")], True, frozenset(), True).layout
     for name, array in getattr(layout, group)._asdict().items():
         assert array.dtype == np.int64, name
@@ -33,7 +33,7 @@ def test_a_stream_of_values_is_built_once() -> None:
     assert len(streams.extremes) == len(set(streams.extremes))
 
 
-def test_every_slot_has_a_place() -> None:
+def test_every_slot_has_an_index() -> None:
     slots = (COUNT_B, SUM_B, LEAST_B)
     (indexes, _) = compiled([program("A B+", slots=slots), program("C B+")], True, frozenset(), True).slot_indexes
     assert [index.slot for index in indexes] == list(slots)

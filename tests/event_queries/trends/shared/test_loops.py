@@ -1,4 +1,4 @@
-"""Which labels become loops on a shared log, and why some programs don't share: letters for types of events."""
+"""Labels that become loops of a shared log, and reasons not to share. Letters are types of events."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ from ostinato.event_queries.trends.shared.loops import (
 
 
 def repeated(query: Program) -> str:
-    """The types of events that could be a loop."""
+    """The types of events that could become loops."""
     return "".join(LETTERS[loop.condition] for loop in possible_loops(query))
 
 
 def chosen(*patterns: str) -> list[str]:
-    """For each pattern the types that become loops when the patterns run together."""
+    """By pattern: the types that become loops if the patterns run together."""
     return [
-        "".join(LETTERS[loop.condition] for loop in some) for some in chosen_loops([program(text) for text in patterns])
+        "".join(LETTERS[loop.condition] for loop in loops)
+        for loops in chosen_loops([program(text) for text in patterns])
     ]
 
 
@@ -40,13 +41,13 @@ def test_a_loop_is_a_type_that_follows_itself(pattern: str, expected: str) -> No
     assert repeated(program(pattern)) == expected
 
 
-def test_a_loop_knows_its_other_sources() -> None:
+def test_other_sources_of_a_loop() -> None:
     (loop,) = possible_loops(program("A B+ C"))
     assert (loop.label, loop.state) == (1, 2)
     assert [step.source for step in loop.others] == [1]
 
 
-def test_of_two_loops_that_feed_one_another_one_is_chosen() -> None:
+def test_only_one_of_two_adjacent_loops_is_chosen() -> None:
     assert chosen("A+ B+") == ["A"]
     assert chosen("A+ C B+") == ["AB"]
 
@@ -55,17 +56,17 @@ def test_the_more_widely_shared_loop_is_chosen() -> None:
     assert chosen("A+ B+", "C B+") == ["B", "B"]
 
 
-def test_which_programs_share_which_events() -> None:
+def test_programs_by_shared_events() -> None:
     shared = sharing_queries([program("A B+"), program("C B+"), program("A+ C")])
     assert {LETTERS[condition]: numbers for condition, numbers in shared.items()} == {"B": [0, 1], "A": [2]}
 
 
-def test_conditions_of_events_that_must_not_occur() -> None:
+def test_conditions_of_absent_events() -> None:
     absent = absent_conditions(program("A !C B+"), [0])
     assert {LETTERS[condition] for condition in absent} == {"C"}
 
 
-# --- programs that are declined ---------------------------------------------------------------------------------------
+# --- declined programs ------------------------------------------------------------------------------------------------
 
 Q1, Q2 = program("A B+"), program("C B+")
 
@@ -98,8 +99,8 @@ def test_not_over_several_events_is_declined() -> None:
     assert declined([replace(query, automaton=automaton), Q2]) == "NOT over more than one event"
 
 
-def test_programs_with_few_windows_are_taken_first() -> None:
-    """One table holds all open windows; 40,000 of them with three states each are too many."""
+def test_programs_with_few_windows_are_preferred() -> None:
+    """One table has all open windows. 40,000 windows with three states each are too many."""
     many, few = program("A B+", extent=windows(40_000, 1)), program("C B+", extent=windows(10, 5))
     assert fitting([many, few, Q1]) == (1, 2)
     assert fitting([few, Q1]) == (0, 1)
