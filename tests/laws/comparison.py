@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 from tests.cases import Case
+from tests.laws.declined import Declined
 
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.query.clause import MatchRecognize
@@ -19,21 +20,22 @@ def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
     return [tuple(row.values()) for row in table.to_pylist()]
 
 
-def difference(text: str, table: pa.Table) -> str | None:
-    """Describes how the engine's rows differ from the oracle's; None if they are equal.
-
-    Raises NotImplementedError if the oracle declines.
-    """
+def difference(text: str, table: pa.Table, declined: Declined) -> str | None:
+    """Describes how the engine's rows differ from the oracle's; None if they are equal."""
     query = parse_clause(text)
     try:
-        result = match_table(query, table)
+        with declined.example():
+            result = match_table(query, table)
     except MatchError as error:
-        codes = oracle_codes(query, table)
+        with declined.oracle():
+            codes = oracle_codes(query, table)
         return None if error.code in codes else f"engine fails with {error}; the oracle's errors: {sorted(codes)}"
     try:
-        expected = match_rows(query, table.column_names, table.to_pylist())
+        with declined.oracle():
+            expected = match_rows(query, table.column_names, table.to_pylist())
     except MatchError as error:
         return f"the oracle fails with {error}, the engine gives {result.to_pylist()}"
+    declined.answered(rows=bool(expected))
     return differing(result.column_names, rows_of(result), expected)
 
 

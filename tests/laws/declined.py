@@ -10,18 +10,28 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from hypothesis import event, reject
+from hypothesis import currently_in_test_context, event, reject
 
-from ostinato.errors import QueryError
+from ostinato.errors import OstinatoError
+from ostinato.reference.trend_matches import TooManyRuns
 
 CLAUSES = {"UNSUPPORTED_ACROSS_ROWS": "an expression over several rows of a match that no engine evaluates"}
 """For the clauses that `strategies.py` draws."""
+VALUES = {"ARITHMETIC_OVERFLOW": "a value of the example is out of range"}
+"""Errors of values, which depend on the rows that an engine evaluates."""
 EVENT_QUERIES = {
     "AMBIGUOUS_NEGATION": "NOT beside something optional has no single meaning",
     "PATTERN_TOO_LARGE": "the automaton would have too many states",
     "SEVERAL_KLEENE_VARIABLES": "a condition over two repeated variables has no single meaning",
 }
 """For the RETURN MATCHES queries that `event_strategies.py` draws, and for similar ones."""
+TRENDS = {
+    "AGGREGATE_NEEDS_ADJACENT": "a condition over events that aren't adjacent, in a query that lists no matches",
+    "AMBIGUOUS_NEGATION": "NOT beside something optional has no single meaning",
+    "CONJUNCTION_NOT_SUPPORTED": "AND beside a clause that it can't be used with",
+    "PATTERN_TOO_LARGE": "the automaton would have too many states",
+}
+"""For all queries that `event_strategies.py` draws."""
 
 
 class Declined:
@@ -53,10 +63,18 @@ class Declined:
         self.drawn += 1
         try:
             yield
-        except QueryError as error:
+        except OstinatoError as error:
             if error.code not in self.may_decline:
                 raise
             self.leave_out(error.code)
+
+    @contextmanager
+    def oracle(self) -> Iterator[None]:
+        """Wraps the oracle alone. It raises for expressions that it doesn't know, and for too many runs."""
+        try:
+            yield
+        except (NotImplementedError, TooManyRuns):
+            self.leave_out("the oracle declines")
 
     def leave_out(self, reason: str) -> None:
         """Ends the example, because an engine declined it for this reason."""
@@ -67,4 +85,5 @@ class Declined:
     def answered(self, *, rows: bool) -> None:
         """Counts an example that was compared. `rows`: the answer wasn't empty."""
         self.with_rows += rows
-        event("rows" if rows else "no rows")
+        if currently_in_test_context():
+            event("rows" if rows else "no rows")

@@ -36,10 +36,6 @@ COLUMNS: dict[str, pa.DataType] = {
     "y": pa.float64(),
     "d": pa.decimal128(6, 2),
 }
-DECLINED = frozenset(
-    {"AGGREGATE_NEEDS_ADJACENT", "AMBIGUOUS_NEGATION", "CONJUNCTION_NOT_SUPPORTED", "PATTERN_TOO_LARGE"}
-)
-"""Error codes with which the product may decline a query drawn here."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ reach an archive table behind the watermark are counted as late, and don't chang
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,18 +15,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from benchmarks.correlate import window_first
-from hypothesis import assume, event, given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from tests.api.test_correlations import correlation
 from tests.examples import examples
 from tests.laws.comparison import differing
 from tests.laws.correlation_strategies import CorrelationExample, correlations, with_another_archive
+from tests.laws.declined import CLAUSES, VALUES, Declined
 
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.language.correlation_parser import read_correlation
 from ostinato.correlations.strategies.sides import NO_TIME
 from ostinato.correlations.task.correlation_worker import CorrelationOptions, Correlator
-from ostinato.errors import MatchError, QueryError
+from ostinato.errors import OstinatoError
 from ostinato.expressions.types import Settings
 from ostinato.local.local_correlations import LocalCorrelation
 from ostinato.local.table_archive import TableReader
@@ -52,8 +53,15 @@ STEPS: tuple[Options, ...] = (
     {"step_rows": 2, "recent_rows": 3},
     {"step_rows": 3, "recent_rows": 2, "ordered": False},
 )
-DECLINED = frozenset({"UNSUPPORTED_ACROSS_ROWS", "CORRELATION_STRATEGY"})
-"""Error codes of expressions that the engine declines, and of queries that a strategy declines."""
+DECLINED = Declined(CLAUSES | VALUES)
+MAY_FAIL = frozenset({*DECLINED.may_decline, "CORRELATION_STRATEGY"})
+"""Error codes of single strategies. Strategies evaluate different rows, so a value fails in some of them only."""
+
+
+@pytest.fixture(autouse=True)
+def most_examples_say_something() -> Iterator[None]:
+    with DECLINED.counted():
+        yield
 
 
 def expected_rows(example: CorrelationExample) -> list[tuple[Any, ...]]:
@@ -93,24 +101,23 @@ def table_difference(
 
 
 def check(example: CorrelationExample, all_options: Sequence[Options]) -> None:
-    try:
+    with DECLINED.example(), DECLINED.oracle():
         expected = expected_rows(example)
-    except (NotImplementedError, MatchError):  # the oracle never guesses
-        event("the oracle declines")
-        assume(False)
+    answers = 0
     for options in all_options:
         try:
             wrong = difference(example, expected, options)
-        except MatchError:
-            event("a value is out of range")  # strategies evaluate different rows
-            continue
-        except QueryError as error:
-            if error.code not in DECLINED:
+        except OstinatoError as error:
+            if error.code not in MAY_FAIL:
                 raise
             event(f"declined: {error.code}")
             continue
+        answers += 1
         tables = f"{example.live.to_pylist()}\n{example.history.to_pylist()}"
         assert wrong is None, f"{options}\n{example.text}\n{tables}\n{wrong}"
+    if not answers:
+        DECLINED.leave_out("every strategy declines")
+    DECLINED.answered(rows=bool(expected))
 
 
 @given(correlations(), st.sampled_from(STEPS))
