@@ -19,17 +19,17 @@ def error_of(clause: str, **settings: int) -> ost.OstinatoError:
 
 
 @pytest.mark.parametrize("workers", [0, -1])
-def test_no_workers(workers: int) -> None:
+def test_zero_workers_raise(workers: int) -> None:
     error = error_of(BOUNDED, workers=workers)
     assert (error.code, error.message) == ("NO_WORKERS", f"workers is a whole number from 1 to 1,024, not {workers}")
 
 
 @pytest.mark.parametrize("slice_rows", [-1, 0, 1, 4])
-def test_a_slice_no_larger_than_the_shared_part(slice_rows: int) -> None:
+def test_a_slice_that_is_too_small_raises(slice_rows: int) -> None:
     assert error_of(BOUNDED, workers=2, slice_rows=slice_rows).code == "SLICE_TOO_SMALL"
 
 
-def test_the_smallest_slice_that_will_do_is_told() -> None:
+def test_the_hint_has_the_smallest_valid_slice() -> None:
     error = error_of(BOUNDED, workers=2, slice_rows=4)
     assert error.message == "a slice of 4 rows has none of its own: 4 are shared with the next"
     assert error.hint == "MAXLENGTH 5; take at least 5 rows"
@@ -50,8 +50,8 @@ def test_a_match_of_no_rows() -> None:
     ["", "AFTER MATCH SKIP TO NEXT ROW", "ALL MATCHES", "MAXIMAL MATCHES", "INCREMENTAL MATCHES"],
 )
 @pytest.mark.parametrize("slice_rows", [1, 7, 50, 200])
-def test_runs_that_never_close_pass_the_bound_sliced_or_not(mode: str, slice_rows: int) -> None:
+def test_slices_raise_the_same_error_of_too_many_partial_matches(mode: str, slice_rows: int) -> None:
     clause = NEVER_CLOSED.format(mode=mode)
-    whole = error_of(clause, max_partial_matches=20)
-    assert whole.code == "TOO_MANY_PARTIAL_MATCHES"
-    assert str(error_of(clause, max_partial_matches=20, workers=2, slice_rows=slice_rows)) == str(whole)
+    unsliced_error = error_of(clause, max_partial_matches=20)
+    assert unsliced_error.code == "TOO_MANY_PARTIAL_MATCHES"
+    assert str(error_of(clause, max_partial_matches=20, workers=2, slice_rows=slice_rows)) == str(unsliced_error)

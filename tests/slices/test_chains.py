@@ -68,7 +68,7 @@ def test_an_empty_match_skips_nothing() -> None:
         (9, []),
     ],
 )
-def test_the_part_since_a_row(row: int, left: list[tuple[int, str]]) -> None:
+def test_the_rest_of_a_chain_from_a_row_on(row: int, left: list[tuple[int, str]]) -> None:
     result = chain((2, "ABB"), (6, ""), (7, "AC"), next_start=9).since(row)
     assert words(result) == left
     assert result.next_start == 9
@@ -76,7 +76,7 @@ def test_the_part_since_a_row(row: int, left: list[tuple[int, str]]) -> None:
     assert len(result.label) == len(result.excluded) == result.length.sum()
 
 
-def test_chains_in_a_row_are_one() -> None:
+def test_successive_chains_are_joined() -> None:
     result = joined(
         [EMPTY_CHAIN, chain((0, "AB"), next_start=2), chain(next_start=4), chain((4, ""), (5, "ACC"), next_start=8)]
     )
@@ -85,16 +85,16 @@ def test_chains_in_a_row_are_one() -> None:
     assert rows_tried(result, 9) == [0, 2, 3, 4, 5, 8]
 
 
-def test_cut_anywhere_and_joined_is_the_same() -> None:
-    whole = chain((0, "AB"), (2, ""), (3, "ACC"), (8, "A"), next_start=9)
+def test_a_chain_that_is_cut_and_joined_is_unchanged() -> None:
+    uncut = chain((0, "AB"), (2, ""), (3, "ACC"), (8, "A"), next_start=9)
     for row in range(10):
-        first = chain(*(result for result in words(whole) if result[0] < row), next_start=row)
-        again = joined([first, whole.since(row)])
-        assert words(again) == words(whole)
-        assert again.path_at.tolist() == whole.path_at.tolist()
+        first = chain(*(result for result in words(uncut) if result[0] < row), next_start=row)
+        rejoined = joined([first, uncut.since(row)])
+        assert words(rejoined) == words(uncut)
+        assert rejoined.path_at.tolist() == uncut.path_at.tolist()
 
 
-def test_labels_that_nobody_keeps() -> None:
+def test_chains_without_labels_are_joined() -> None:
     result = joined([chain((0, "AB"), labelled=False), chain((2, "ABC"), (5, "A"), labelled=False).since(5)])
     assert result.start.tolist() == [0, 5]
     assert result.length.tolist() == [2, 1]
@@ -102,15 +102,15 @@ def test_labels_that_nobody_keeps() -> None:
     assert result.path_at.tolist() == [0, 0]
 
 
-def test_numbers_begin_anew_in_every_key() -> None:
+def test_match_numbers_restart_in_every_key() -> None:
     result = numbered(chain((0, "A"), (2, "AB"), (5, "A"), (6, "A"), (11, "A")), np.array([0, 5, 10, 12]))
     assert result.number.tolist() == [1, 2, 1, 2, 1]
     assert words(result) == [(0, "A"), (2, "AB"), (5, "A"), (6, "A"), (11, "A")]
 
 
 def test_incremental_matches_keep_the_longest_for_each_last_row() -> None:
-    every = chain((0, "AB"), (0, "ABB"), (1, "B"), (1, "BB"), (3, "C"), ahead=[1] * 5)
-    result = one_for_each_last_row(every)
+    matches = chain((0, "AB"), (0, "ABB"), (1, "B"), (1, "BB"), (3, "C"), ahead=[1] * 5)
+    result = one_for_each_last_row(matches)
     assert words(result) == [(0, "AB"), (0, "ABB"), (3, "C")]
     assert result.path_at.tolist() == [0, 2, 5]
 
@@ -118,8 +118,8 @@ def test_incremental_matches_keep_the_longest_for_each_last_row() -> None:
 # --- joined by a search ---
 
 
-def test_an_error_at_a_start_that_the_true_chain_never_tries() -> None:
-    """A slice that begins at row 1 divides by zero; the match of rows 0 to 2 leads past that row."""
+def test_an_error_at_a_start_that_is_never_tried_is_not_raised() -> None:
+    """A slice that begins at row 1 divides by zero. The match of rows 0 to 2 skips that row."""
     clause = "ORDER BY n MEASURES FIRST(n) AS f, LAST(n) AS l PATTERN (A B+) DEFINE B AS kind = 'T' AND 1 / A.x > 0"
     table = pa.table({"n": range(6), "kind": list("STTSTT"), "x": [1, 0, 0, 1, 0, 0]})
     expected = [{"f": 0, "l": 2}, {"f": 3, "l": 5}]
@@ -133,7 +133,7 @@ def test_an_error_at_a_start_that_the_true_chain_never_tries() -> None:
 
 @pytest.mark.parametrize("slice_rows", [1, 2, 3, 7, 100])
 def test_a_match_longer_than_many_slices(slice_rows: int) -> None:
-    """The chain of every slice inside the match is thrown away."""
+    """The chains of all slices inside the match are dropped."""
     letters = "X" + "A" * 40 + "X" + "A" * 3
     clause = "ORDER BY n MEASURES MATCH_NUMBER() AS m, FIRST(n) AS f, LAST(n) AS l PATTERN (A+) DEFINE A AS kind = 'A'"
     table = pa.table({"n": range(len(letters)), "kind": list(letters)})

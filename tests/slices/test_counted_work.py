@@ -40,7 +40,7 @@ INPUTS = {
 
 @pytest.fixture(autouse=True)
 def small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hundredth of the real size, and looks in proportion."""
+    """Slices and searches have a hundredth of their real size."""
     monkeypatch.setattr(slices, "SMALLEST_SLICE", 300)
     monkeypatch.setattr(in_process, "_FIRST_LOOK", 4)
     monkeypatch.setattr(in_process, "_FIRST_REPEAT", 2)
@@ -75,7 +75,7 @@ def matched(pattern: str, data: pa.Table, workers: int) -> pa.Table:
 @pytest.mark.parametrize("keys", [1, 9])
 @pytest.mark.parametrize("rows", INPUTS)
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_two_workers_do_hardly_more_than_one(searched: list[int], pattern: str, rows: str, keys: int) -> None:
+def test_two_workers_search_hardly_more_rows_than_one(searched: list[int], pattern: str, rows: str, keys: int) -> None:
     data = table(rows, keys)
     alone = matched(pattern, data, 1)
     assert searched == [ROWS]
@@ -85,13 +85,13 @@ def test_two_workers_do_hardly_more_than_one(searched: list[int], pattern: str, 
 
 
 @pytest.mark.parametrize("pattern", ["bounded", "all matches", "gap"])
-def test_slices_that_gain_are_kept(searched: list[int], pattern: str) -> None:
+def test_slices_that_save_time_are_kept(searched: list[int], pattern: str) -> None:
     matched(pattern, table("mixed"), 2)
     assert len(searched) >= 8
     assert max(searched) < ROWS / 4
 
 
-def test_patterns_of_fixed_length_are_matched_by_one_thread_unless_slices_are_asked_for(searched: list[int]) -> None:
+def test_patterns_of_fixed_length_use_one_thread_without_slice_rows(searched: list[int]) -> None:
     data = table("mixed")
     alone = matched("fixed length", data, 2)
     assert searched == [ROWS]

@@ -52,10 +52,10 @@ def tables_of(pattern: str, text: str) -> tuple[Any, ...]:
     ("pattern", "text", "dead"),
     [
         ("A B C", "XXXX", 0),
-        ("A B C", "BCXX", 2),  # A was before: B, C are taken, then nothing is left
+        ("A B C", "BCXX", 2),  # after an earlier A, the run takes B and C, and ends
         ("A B C", "ABCABC", 0),  # nothing comes before A, so a run from before has no A to take
         ("A B+", "BBBBX", 4),
-        ("A B+", "BBBBB", 5),  # may live on beyond the rows
+        ("A B+", "BBBBB", 5),  # the run may continue after the last row
         ("A B+ C", "BBCBX", 3),
         ("(A B)+", "BABABX", 5),
         ("A ANY*", "XXXX", 4),  # a loop that takes every row never dies
@@ -63,14 +63,14 @@ def tables_of(pattern: str, text: str) -> tuple[Any, ...]:
         ("A", "AAAA", 0),
     ],
 )
-def test_when_runs_begun_before_are_dead(
+def test_the_row_at_which_all_earlier_runs_are_dead(
     kernel_of: Callable[[str], Kernel], pattern: str, text: str, dead: int
 ) -> None:
     assert kernel_of("end_of_runs")(*tables_of(pattern, text), 0, len(text)) == dead
 
 
 @pytest.mark.kernel
-def test_only_the_rows_asked_about_are_read(kernel_of: Callable[[str], Kernel]) -> None:
+def test_only_the_given_rows_are_read(kernel_of: Callable[[str], Kernel]) -> None:
     tables = tables_of("A B+", "XBBXBB")
     assert kernel_of("end_of_runs")(*tables, 1, 6) == 3
     assert kernel_of("end_of_runs")(*tables, 1, 3) == 3  # not seen to die: the end
@@ -91,14 +91,14 @@ def test_only_the_rows_asked_about_are_read(kernel_of: Callable[[str], Kernel]) 
         ("^ A B", "BABX", (1, 3)),
     ],
 )
-def test_rows_that_no_run_leads_over(
+def test_rows_that_no_run_spans(
     kernel_of: Callable[[str], Kernel], pattern: str, text: str, first_and_last: tuple[int, int]
 ) -> None:
     assert kernel_of("quiet_rows")(*tables_of(pattern, text), 0, len(text)) == first_and_last
 
 
 @pytest.mark.kernel
-def test_more_states_than_a_word_has_bits(kernel_of: Callable[[str], Kernel]) -> None:
+def test_more_than_64_states(kernel_of: Callable[[str], Kernel]) -> None:
     tables = tables_of("A B{70} C", "B" * 69 + "CXX")
     assert kernel_of("end_of_runs")(*tables, 0, 72) == 70
     assert kernel_of("quiet_rows")(*tables, 0, 72) == (70, 71)
@@ -119,12 +119,14 @@ def test_more_states_than_a_word_has_bits(kernel_of: Callable[[str], Kernel]) ->
         ([1, 1], 5, NOWHERE),  # not all ways in are seen
     ],
 )
-def test_where_chains_meet(kernel_of: Callable[[str], Kernel], ahead: list[int], entries: int, row: int) -> None:
+def test_the_row_at_which_chains_meet(
+    kernel_of: Callable[[str], Kernel], ahead: list[int], entries: int, row: int
+) -> None:
     assert kernel_of("meeting_row")(np.array(ahead, np.int64), entries) == row
 
 
 @pytest.mark.kernel
-def test_chains_are_together_behind_the_row_where_they_meet(kernel_of: Callable[[str], Kernel]) -> None:
+def test_chains_are_equal_after_the_row_at_which_they_meet(kernel_of: Callable[[str], Kernel]) -> None:
     rng = np.random.default_rng(7)
     meeting = kernel_of("meeting_row")
     met = 0
@@ -148,7 +150,7 @@ def starts_tried(ahead: np.ndarray[Any, Any], row: int) -> set[int]:
     return tried
 
 
-# --- what is asked ---
+# --- kinds of handover and bounds of matches ---
 
 
 def task(
@@ -181,7 +183,7 @@ def task(
         ("INCREMENTAL MATCHES", Handover.QUIET, None),
     ],
 )
-def test_which_rows_are_fit_for_a_handover(words: str, kind: Handover, with_unmatched: Handover | None) -> None:
+def test_kind_of_handover(words: str, kind: Handover, with_unmatched: Handover | None) -> None:
     assert kind_of(parse_clause(f"ORDER BY t MEASURES 1 AS x {words} PATTERN (A B)")) is kind
     if with_unmatched is not None:  # match modes don't show unmatched rows
         shown = f"ORDER BY t ALL ROWS PER MATCH WITH UNMATCHED ROWS {words} PATTERN (A B)"
@@ -189,7 +191,7 @@ def test_which_rows_are_fit_for_a_handover(words: str, kind: Handover, with_unma
 
 
 @pytest.mark.parametrize(
-    ("asked", "end"),
+    ("search_task", "end"),
     [
         (task(), 9),
         (task(max_length=1), 4),  # a match of one row, which starts at row 3 at the latest
@@ -201,8 +203,8 @@ def test_which_rows_are_fit_for_a_handover(words: str, kind: Handover, with_unma
         (task(max_length=2, within=timedelta(microseconds=1_000)), 5),
     ],
 )
-def test_bounds_end_matches_of_earlier_starts(asked: Task, end: int) -> None:
-    assert within_reach(asked, np.arange(12) * 10, row=4, end=9) == end
+def test_bounds_end_matches_of_earlier_starts(search_task: Task, end: int) -> None:
+    assert within_reach(search_task, np.arange(12) * 10, row=4, end=9) == end
 
 
 def test_nothing_starts_before_the_first_row() -> None:

@@ -40,10 +40,10 @@ def clause_of(query: PatternQuery, mode: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.name)
-def test_two_workers_give_what_one_gives(ticks: pa.Table, query: PatternQuery, mode: str) -> None:
+def test_two_workers_give_the_rows_of_one(ticks: pa.Table, query: PatternQuery, mode: str) -> None:
     clause = clause_of(query, mode)
-    whole = ost.match(clause, ticks)
-    assert ost.match(clause, ticks, workers=2).equals(whole)
-    assert ost.match(clause, ticks, workers=2, slice_rows=5_000).equals(whole)
+    unsliced = ost.match(clause, ticks)
+    assert ost.match(clause, ticks, workers=2).equals(unsliced)
+    assert ost.match(clause, ticks, workers=2, slice_rows=5_000).equals(unsliced)
     known = KNOWN_COUNTS.get((query.name, COUNTED[mode], ROWS)) if mode in COUNTED else None
-    assert known in (None, whole.num_rows)
+    assert known in (None, unsliced.num_rows)

@@ -1,4 +1,4 @@
-"""State as bytes: the form of version 2 stays readable, other forms and other queries' states are refused."""
+"""States as bytes. Version 2 of the format stays readable. Other formats and states of other queries are refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BLOB = Path(__file__).parent / "stream_state_v2.bin"
 Written by version 2 of the format and never again: a version that can't read it needs a new number, or a way to.
 """
 FINGERPRINT = "0b626ffac9f4dcec257c252ee7dd8fdc9b6c02e087078281b2350e1de99237be"
-"""Of the query that wrote it."""
+"""Fingerprint of the query that wrote it."""
 CLAUSE = """
     PARTITION BY k ORDER BY at MEASURES count(*) AS n, MATCH_NUMBER() AS number
     PATTERN (A B+) DEFINE A AS kind = 'A', B AS kind = 'B'"""
@@ -83,6 +83,6 @@ def test_rows_of_other_types_are_refused() -> None:
     assert caught.value.code == "STATE_OF_OTHER_QUERY"
 
 
-def test_how_late_rows_are_treated_may_change() -> None:
+def test_the_option_late_may_change() -> None:
     changed = worker(late="show")
     assert changed.advance(stored(), None, 0, finished=True).counts.matches == 1

@@ -1,4 +1,4 @@
-"""Waiting and arriving rows are late, released or go on waiting: a row is its time, a number."""
+"""Waiting and arriving rows are late, are released, or keep waiting. A row is its time, a number."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def times(rows: pa.RecordBatch | None) -> list[int | None]:
 
 @dataclass
 class Bucket:
-    """A bucket without keys: only rows that wait."""
+    """A bucket without keys that has only waiting rows."""
 
     eager: bool = False
     state: BucketState = field(default_factory=BucketState)
@@ -58,7 +58,7 @@ def test_rows_wait_for_the_watermark() -> None:
 
 
 def test_rows_behind_the_previous_watermark_are_late() -> None:
-    """The watermark of a step comes behind its rows."""
+    """The watermark of a step comes after its rows."""
     bucket = Bucket()
     assert bucket.step(1, watermark=5) == [1]
     assert bucket.step(5, 6, watermark=6) == [6]
@@ -79,7 +79,7 @@ def test_the_end_of_input_releases_all_rows() -> None:
 
 
 def test_an_eager_stream_releases_rows_at_once() -> None:
-    """Another row of the same time may come; an earlier one is late."""
+    """A later row with the same time isn't late. A row with an earlier time is late."""
     bucket = Bucket(eager=True)
     assert bucket.step(1, 2) == [1, 2]
     assert bucket.step(2, 1) == [2]
@@ -104,9 +104,7 @@ def test_waiting_rows_stay_in_their_segments_until_there_are_too_many() -> None:
 
 
 @pytest.mark.parametrize(("finished", "expected"), [(False, 6), (True, 10)])
-def test_the_decision_time_lies_behind_the_watermark_and_at_the_end_behind_all_rows(
-    finished: bool, expected: int
-) -> None:
+def test_the_decision_time_is_after_the_watermark_and_at_the_end_after_all_rows(finished: bool, expected: int) -> None:
     bucket = Bucket()
     bucket.step(3, 9, watermark=5, finished=finished)
     assert bucket.intake.decided_us(finished=finished) == expected

@@ -1,11 +1,11 @@
-"""Damaged state of every system: refused with STATE_FORMAT, never a crash and never an error that isn't ours.
+"""Damaged states of every system raise STATE_FORMAT. They never crash, and never raise errors of other libraries.
 
-The boundary. A checksum that wasn't mended finds every change. Where it was mended, a state is what its bytes say:
+The checksum finds every change. Some tests correct the checksum of a damaged state. Then these rules hold:
 
-- Structure is refused: lengths, offsets and counts that don't agree, indices of rows, keys, nodes or windows that
-  aren't there, times that fall, numbers in a form that no kernel writes.
-- Values are believed: a price, a key, a time within its limits or a sum that somebody has changed is simply another
-  one. The answer may be another one too, or an error of ours about such values (an overflow, a time out of order).
+- A wrong structure is refused: lengths, offsets and counts that don't agree, indices of rows, keys, nodes or windows
+  that don't exist, times that fall, and numbers in a form that no kernel writes.
+- A wrong value is accepted: a changed price, key, sum, or time within its limits. The answer may differ, or may be one
+  of our errors about such values (an overflow, a time out of order).
 - A state that names another query is refused as the state of that query.
 """
 
@@ -31,14 +31,14 @@ from ostinato.streams.stored_state import FORMAT_VERSION, Section, read_batch, s
 from ostinato.workloads.matcher.matcher_state import MatcherState
 
 DAMAGED_BODIES = 100
-"""Of each section of a state."""
+"""Damaged copies of each section of a state."""
 UNMENDED_BODIES = 20
 OF_OTHERS = frozenset({"STATE_OF_OTHER_QUERY", "SUMMARY_STATE"})
 OF_VALUES = frozenset({"ARITHMETIC_OVERFLOW", "TIME_OUT_OF_RANGE", "SUMMARY_TIME_ORDER", "SUMMARY_VALUE"})
 
 
 def outcome(state: Stored, blobs: list[bytes]) -> str:
-    """The code of the error, or whether the answer is the right one."""
+    """The code of the error, or "right", or "another answer"."""
     try:
         return "right" if state.resume(blobs) == state.answer else "another answer"
     except MatchError as error:
@@ -55,7 +55,7 @@ def with_bodies(state: Stored, count: int, *, mended: bool) -> Iterator[list[byt
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_a_state_that_is_whole_goes_on(system: str) -> None:
+def test_an_undamaged_state_resumes(system: str) -> None:
     state = stored(system)
     assert outcome(state, [blob.data for blob in state.blobs]) == "right"
 
@@ -75,7 +75,7 @@ def test_damage_under_a_mended_checksum_never_crashes(system: str) -> None:
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_parts_in_the_place_of_others_are_refused(system: str) -> None:
+def test_swapped_sections_are_refused(system: str) -> None:
     state = stored(system)
     first, *others = state.blobs
     for other in others:
@@ -91,7 +91,7 @@ def test_parts_in_the_place_of_others_are_refused(system: str) -> None:
 # --- the header of all states -----------------------------------------------------------------------------------------
 
 
-def test_another_version_another_section_and_another_owner_are_refused() -> None:
+def test_other_versions_sections_and_owners_are_refused() -> None:
     sealed = seal(b"body", Section.BUCKET, salt=7)
     assert unseal(sealed, Section.BUCKET, "it", salt=7).to_pybytes() == b"body"
     other_version = sealed[:4] + struct.pack("<H", FORMAT_VERSION + 1) + sealed[6:]
@@ -118,7 +118,7 @@ def refused(state: Stored, body: bytes, number: int = 0) -> bool:
 
 
 @pytest.mark.parametrize("field", ["rows", "start", "number", "given", "covered"])
-def test_every_number_of_a_clauses_keys_has_a_range(field: str) -> None:
+def test_numbers_of_keys_out_of_range_are_refused(field: str) -> None:
     state = stored("clause")
     header = read_batch(state.blobs[0].body, "the header")
     for value in (-1, (1 << 63) - 1):
@@ -142,8 +142,8 @@ def engine_body(restored: MatcherState, learnt: bytes) -> bytes:
 
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("column", range(7))
-def test_every_index_of_partial_matches_has_a_range(column: int, number: int) -> None:
-    """Of one that grew out of another. A -1 in a link means that there is none: then its length doesn't add up."""
+def test_indices_of_partial_matches_out_of_range_are_refused(column: int, number: int) -> None:
+    """Damages a partial match that extends another one. A link of -1 means no parent, which contradicts its length."""
     state = stored("engine")
     restored, learnt = matcher_state(state.blobs[0])
     values = restored.kin.copy()
@@ -155,7 +155,7 @@ def test_every_index_of_partial_matches_has_a_range(column: int, number: int) ->
 
 @pytest.mark.parametrize("number", [-1, (1 << 63) - 1])
 @pytest.mark.parametrize("field", ["counters", "sample_counts", "rows_needed"])
-def test_every_count_of_partial_matches_has_a_range(field: str, number: int) -> None:
+def test_counts_of_partial_matches_out_of_range_are_refused(field: str, number: int) -> None:
     state = stored("engine")
     restored, learnt = matcher_state(state.blobs[0])
     values = getattr(restored, field).copy()
@@ -167,10 +167,10 @@ MARKS = [name for name in Marks._fields if name not in ("base", "missing_since",
 
 
 @pytest.mark.parametrize("mark", MARKS)
-def test_every_mark_of_a_correlation_has_a_range(mark: str) -> None:
+def test_marks_of_a_correlation_out_of_range_are_refused(mark: str) -> None:
     state = stored("correlation")
-    whole = read_batch(state.blobs[0].body, "the state")
-    query = whole.schema.metadata[b"ostinato.query"].decode()
+    batch = read_batch(state.blobs[0].body, "the state")
+    query = batch.schema.metadata[b"ostinato.query"].decode()
     restored = read_state(state.blobs[0].data, query)
     for value in (-1, (1 << 63) - 1):
         values = getattr(restored.marks, mark).copy()
@@ -193,8 +193,8 @@ def test_no_number_of_a_summary_crashes(value: int) -> None:
 
 @pytest.mark.parametrize("keyed_types", [None, ("B",)])
 @pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_a_value_to_sum_must_be_finite(value: float, keyed_types: tuple[str, ...] | None) -> None:
-    """In the rows of keys, and in the summary of events that all keys share."""
+def test_an_infinite_value_to_sum_is_refused(value: float, keyed_types: tuple[str, ...] | None) -> None:
+    """Tests the rows of keys, and the summary of events that all keys share."""
     events = pa.table({"k": [1, 1], "at": [1, 2], "kind": ["A", "B"], "x": [-0.375, -1.25]})
     options = {"type": "kind", "order_by": "at", "partition_by": "k", "within": 9, "size": 4}
     summary = ost.summary("A B", aggregate="SUM(x)", keyed_types=keyed_types, **options)
@@ -222,7 +222,7 @@ def test_all_fields_of_a_key_are_known() -> None:
     assert STORED_COLUMNS == ("rows", "start", "number", "given", "covered")
 
 
-def test_errors_name_the_state_and_the_way_out() -> None:
+def test_errors_name_the_state_and_a_remedy() -> None:
     state = stored("clause")
     with pytest.raises(MatchError) as caught:
         state.resume([b"nonsense", *(blob.data for blob in state.blobs[1:])])

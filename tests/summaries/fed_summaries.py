@@ -1,4 +1,4 @@
-"""Letters as events, one a second, and summaries that read them."""
+"""Letters as events, one per second, and summaries over them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ BEGIN = datetime(2024, 1, 1)
 
 
 def letters(text: str, first: int = 0, **columns: Any) -> pa.Table:
-    """A row for each letter, a second apart."""
+    """One row per letter and second."""
     times = [BEGIN + timedelta(seconds=first + i) for i in range(len(text))]
     kinds = pa.array(list(text), pa.string())
     return pa.table({"ts": pa.array(times, pa.timestamp("us")), "kind": kinds, **columns})
 
 
 def asked(expression: Any = "A B* C", **options: Any) -> ost.StreamSummary:
-    given = {"type": "kind", "order_by": "ts", "within": "1 minute", "size": 50}
-    return ost.summary(expression, **{**given, **options})
+    defaults = {"type": "kind", "order_by": "ts", "within": "1 minute", "size": 50}
+    return ost.summary(expression, **{**defaults, **options})

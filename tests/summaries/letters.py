@@ -38,7 +38,7 @@ def counters(
     values: Sequence[int] | None = None,
     selection: Selection = Selection.ANY,
 ) -> StateCounters:
-    """The state summary after the letters; with values, that of SUM."""
+    """The state summary after the letters. With values, it is the one of SUM."""
     automaton: TypeAutomaton = compile_expression(expression)
     program = count_program(automaton, selection)
     state = StateCounters(program if values is None else sum_program(program), window)

@@ -93,8 +93,11 @@ class StateCounters:
             self._replay_active()
 
     def remove(self, event: int) -> None:
-        """REMOVE: O(events in the window). What the others shared with the event follows from forward and backward
-        counts (`joint_counts`); under skip-till-next others may now match what the event took: counted anew."""
+        """REMOVE: O(events in the window).
+
+        Forward and backward counts (`joint_counts`) give the matches that other events share with the event. Under
+        skip-till-next, other events may now match in its place, so all counters are recounted.
+        """
         if self.program.any_match:
             joint = [joint_counts(program, self.events, self.window, event) for program in self._each_state()]
             self.everything = _difference(self.everything, self.local[event])
@@ -114,9 +117,9 @@ class StateCounters:
         self._replay_active()
 
     def _recount(self) -> None:
-        found = [contributions(program, self.events, self.window) for program in self._each_state()]
-        self.everything = [counts.total for counts in found]
-        self.local = [[counts.of_event[event] for counts in found] for event in range(len(self))]
+        counts_by_state = [contributions(program, self.events, self.window) for program in self._each_state()]
+        self.everything = [counts.total for counts in counts_by_state]
+        self.local = [[counts.of_event[event] for counts in counts_by_state] for event in range(len(self))]
 
     def _replay_active(self) -> None:
         self.active = self._zeros()

@@ -16,7 +16,7 @@ def dump(pattern: str) -> list[str]:
     return build_nfa(parse_row_pattern(pattern)).dump().split("\n")
 
 
-def test_greedy_prefers_the_loop_reluctant_the_way_out() -> None:
+def test_greedy_loops_prefer_to_repeat_and_reluctant_ones_to_end() -> None:
     assert dump("A B* C") == ["start -> 0", "0 A -> 1, 2", "1 B -> 1, 2", "2 C -> accept"]
     assert dump("A B*? C") == ["start -> 0", "0 A -> 1, 2", "1 C -> accept", "2 B -> 1, 2"]
 
@@ -54,14 +54,14 @@ def test_permute_shares_states_instead_of_writing_all_orders() -> None:
     assert len(build_nfa(parse_row_pattern("PERMUTE(A, B, C, D, E, F, G, H)")).states) == 8 * 2**7
 
 
-def test_what_is_too_large_is_refused() -> None:
+def test_patterns_with_too_many_states_are_refused() -> None:
     for pattern in ("A{10000} B{10000} C", "(A{1000}){1000}", "PERMUTE(" + "A," * 20 + "A)"):
         with pytest.raises(QueryError) as caught:
             build_nfa(parse_row_pattern(pattern))
         assert caught.value.code == "PATTERN_TOO_LARGE"
 
 
-def test_a_huge_upper_bound_is_taken_as_none_and_remembered() -> None:
+def test_a_huge_upper_bound_counts_as_unbounded_and_is_remembered() -> None:
     nfa = build_nfa(parse_row_pattern(f"A{{1,{LONGEST_UNROLLED_BOUND + 5}}}"))
     assert (len(nfa.states), nfa.longest_partition) == (1, LONGEST_UNROLLED_BOUND + 5)
 
@@ -92,6 +92,6 @@ def test_rewrites(pattern: str, expected: str) -> None:
 def test_all_matches_get_one_path_per_labeling() -> None:
     merged = one_state_per_label(build_nfa(parse_row_pattern("A* A* B")))
     labels = [[merged.states[c].variable for c in state.choices if c >= 0] for state in merged.states]
-    assert all(len(set(some)) == len(some) for some in labels)
+    assert all(len(set(paths)) == len(paths) for paths in labels)
     nfa = build_nfa(parse_row_pattern("A B* C"))
     assert one_state_per_label(nfa) is nfa

@@ -10,7 +10,7 @@ import ostinato as ost
 from ostinato.clause.language.clause_parser import parse_clause
 
 
-def test_every_method_has_its_words() -> None:
+def test_every_method_of_the_builder_renders_its_clause() -> None:
     built = (
         ost.pattern("A b+ (C | D){2,}?")
         .partition_by("symbol", "`my key`")
@@ -43,7 +43,7 @@ def test_every_method_has_its_words() -> None:
         (ost.pattern("A").maximal_matches(), "MAXIMAL MATCHES"),
     ],
 )
-def test_where_to_go_on(built: ost.PatternQuery, words: str) -> None:
+def test_skip_rules(built: ost.PatternQuery, words: str) -> None:
     assert built.measures(x="1").query == parse_clause(f"MEASURES 1 AS x {words} PATTERN (A)")
 
 
@@ -73,7 +73,7 @@ def test_within_takes_a_timedelta() -> None:
         (lambda: ost.pattern("A").max_length(0), "INVALID_MAXLENGTH"),
     ],
 )
-def test_wrong_pieces_are_found_at_once(build: object, code: str) -> None:
+def test_wrong_arguments_raise_at_once(build: object, code: str) -> None:
     with pytest.raises(ost.QueryError) as caught:
         build()  # type: ignore[operator]
     assert caught.value.code == code

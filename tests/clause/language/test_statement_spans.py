@@ -1,4 +1,4 @@
-"""Where clauses and tables stand in a statement. Letters for tables; the clause is always the same."""
+"""Positions of clauses and tables in a statement. Letters are tables. The clause is always the same."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_common_tables_hide_names_only_where_they_are_known() -> None:
     assert tables("WITH RECURSIVE a AS (SELECT 1 UNION ALL SELECT * FROM a) SELECT * FROM a") == []
 
 
-def test_a_name_of_its_own_is_told_from_the_next_keyword() -> None:
+def test_an_alias_is_distinguished_from_the_next_keyword() -> None:
     def aliased(text: str) -> list[bool]:
         return [table.aliased for table in read(text).tables]
 
@@ -182,7 +182,7 @@ def test_a_clause_alone(text: str) -> None:
         "SELECT * FROM t",
     ],
 )
-def test_more_than_a_clause(text: str) -> None:
+def test_statements_that_are_more_than_a_clause(text: str) -> None:
     assert not read(text).is_clause_alone
 
 
@@ -203,7 +203,7 @@ def test_more_than_a_clause(text: str) -> None:
         ("SELECT * FROM o, LATERAL (SELECT o.x) s %M", "CORRELATED_INPUT", "("),
     ],
 )
-def test_what_cannot_be_read_is_underlined(text: str, code: str, under: str) -> None:
+def test_syntax_errors_are_underlined(text: str, code: str, under: str) -> None:
     with pytest.raises(QueryError) as caught:
         read(text)
     error = caught.value

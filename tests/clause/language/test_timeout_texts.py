@@ -1,4 +1,4 @@
-"""SHOW TIMEOUT MATCHES: where the words may stand, what they need, and how else they can be said."""
+"""SHOW TIMEOUT MATCHES: its position in a clause, the clauses that it needs or excludes, and the builder."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def clause(rows: str, within: str = WITHIN, mode: str = "") -> str:
         ("ALL ROWS PER MATCH OMIT EMPTY MATCHES", Output.ALL_ROWS_OMIT_EMPTY),
     ],
 )
-def test_the_words_stand_behind_the_rows_per_match(rows: str, output: Output) -> None:
+def test_the_words_follow_rows_per_match(rows: str, output: Output) -> None:
     without, with_timeouts = parse_clause(clause(rows)), parse_clause(clause(f"{rows} show timeout matches"))
     assert (without.output, without.show_timeouts) == (output, False)
     assert (with_timeouts.output, with_timeouts.show_timeouts) == (output, True)
@@ -43,7 +43,7 @@ def test_the_words_stand_behind_the_rows_per_match(rows: str, output: Output) ->
         "ONE ROW PER MATCH OMIT TIMEOUT MATCHES",
     ],
 )
-def test_the_words_stand_nowhere_else(rows: str) -> None:
+def test_the_words_are_errors_elsewhere(rows: str) -> None:
     with pytest.raises(ost.QueryError) as caught:
         parse_clause(clause(rows))
     assert caught.value.code == "SYNTAX_ERROR"
@@ -60,7 +60,7 @@ def test_the_words_stand_nowhere_else(rows: str) -> None:
         (clause("ALL ROWS PER MATCH WITH UNMATCHED ROWS SHOW TIMEOUT MATCHES"), "TIMEOUT_WITH_UNMATCHED"),
     ],
 )
-def test_what_they_need_and_what_they_exclude(text: str, code: str) -> None:
+def test_clauses_that_timeouts_need_or_exclude(text: str, code: str) -> None:
     with pytest.raises(ost.QueryError) as caught:
         parse_clause(text)
     assert caught.value.code == code
@@ -68,7 +68,7 @@ def test_what_they_need_and_what_they_exclude(text: str, code: str) -> None:
     assert text[caught.value.span.start : caught.value.span.end] == "SHOW TIMEOUT MATCHES"
 
 
-def test_the_builder_says_the_same() -> None:
+def test_the_builder_gives_the_same_query() -> None:
     query = ost.pattern("A B").order_by("ts").measures(n="count(*)").show_timeouts()
     assert query.within("10 MINUTES").query == parse_clause(clause("ONE ROW PER MATCH SHOW TIMEOUT MATCHES"))
     assert query.within("10 MINUTES").all_rows_per_match(omit_empty=True).query == parse_clause(
@@ -78,6 +78,6 @@ def test_the_builder_says_the_same() -> None:
         _ = query.query
 
 
-def test_timeout_stays_a_name() -> None:
+def test_timeout_may_be_a_name() -> None:
     query = parse_clause("ORDER BY ts MEASURES timeout AS show PATTERN (TIMEOUT MATCHES) DEFINE TIMEOUT AS show > 1")
     assert not query.show_timeouts

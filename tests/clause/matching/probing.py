@@ -1,4 +1,4 @@
-"""Probes over letters: through the kernel, and from the definitions by way of the oracle's preferment order."""
+"""Matches of probes over letters: those of the kernel, and those of the definitions with the oracle's preference."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ostinato.reference.preferment import Path, Search, in_preferment_order
 from ostinato.rows.arrow_tables import columns_of
 
 DEFINE = {"A": "", "B": "B AS kind <> 'a'", "C": "C AS kind = 'c'", "R": "R AS kind >= FIRST(kind)"}
-"""A takes every row, R reads the run: its row is no smaller than the first of the match."""
+"""A takes every row. R reads the run: its row is at least the first row of the match."""
 
 Match = tuple[int, str]
 """A start, and the labels of the rows from there on."""
@@ -71,40 +71,40 @@ def probes_of(probes: Sequence[Probe], rows: int) -> Probes:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """What a probe gives, in the order of preference for each start, and its open starts."""
+class ProbeResult:
+    """The matches of a probe, by start and in order of preference, and its open starts."""
 
     matches: list[Match]
     open_starts: list[int]
 
 
-def probe_all(prepared: PreparedRows, probes: Sequence[Probe], mode: ProbeMode) -> list[Shown]:
-    """What each probe gives."""
+def probe_all(prepared: PreparedRows, probes: Sequence[Probe], mode: ProbeMode) -> list[ProbeResult]:
+    """The result of each probe."""
     probe_matches = find(prepared, probes_of(probes, int(prepared.key_at[-1])), mode)
-    shown = [Shown([], []) for _ in probes]
+    results = [ProbeResult([], []) for _ in probes]
     for probe, match in zip(probe_matches.probe.tolist(), _by_rank(prepared, probe_matches), strict=True):
-        shown[probe].matches.append(match)
+        results[probe].matches.append(match)
     for probe, start in zip(probe_matches.open_probe.tolist(), probe_matches.open_start.tolist(), strict=True):
-        shown[probe].open_starts.append(start)
-    return shown
+        results[probe].open_starts.append(start)
+    return results
 
 
 def _by_rank(prepared: PreparedRows, probe_matches: ProbeMatches) -> Iterator[Match]:
-    """Probes and starts stay where they are: only the matches of one start change places."""
+    """The matches by probe, start and rank."""
     order = np.lexsort((probe_matches.rank, probe_matches.start, probe_matches.probe))
     matches = matches_at(prepared, probe_matches, order)
     names = np.array(prepared.task.variables)[matches.label]
-    for start, at, length in zip(
+    for start, path_start, length in zip(
         matches.start.tolist(), matches.path_at.tolist(), matches.length.tolist(), strict=True
     ):
-        yield start, "".join(names[at : at + length])
+        yield start, "".join(names[path_start : path_start + length])
 
 
 # --- from the definitions ---------------------------------------------------------------------------------------------
 
 
-def ways(pattern: str, text: str, start: int, max_length: int | None = None) -> list[str]:
-    """Every match from the row, as labels, the preferred first."""
+def matches_from(pattern: str, text: str, start: int, max_length: int | None = None) -> list[str]:
+    """All matches from a start, as labels, in order of preference."""
 
     def admits(path: Path) -> bool:
         kind = text[start + len(path) - 1]
@@ -117,47 +117,56 @@ def ways(pattern: str, text: str, start: int, max_length: int | None = None) -> 
 
 
 def expected(pattern: str, text: str, probe: Probe, mode: ProbeMode, max_length: int | None = None) -> list[Match]:
-    """What the mode asks for, when the rows before the end of the probe are all there are."""
-    seen = text[: probe.end]
-    all_ways = {start: ways(pattern, seen, start, max_length) for start in range(probe.start, probe.stop)}
+    """The matches of the mode, if there are only the rows before the end of the probe."""
+    known_rows = text[: probe.end]
+    matches_by_start = {
+        start: matches_from(pattern, known_rows, start, max_length) for start in range(probe.start, probe.stop)
+    }
     match mode:
         case ProbeMode.GROWING:
-            return [(start, labels) for start, some in all_ways.items() for labels in _each_length_once(some)]
+            return [
+                (start, labels)
+                for start, labelings in matches_by_start.items()
+                for labels in _each_length_once(labelings)
+            ]
         case ProbeMode.RECORDS:
             return [
                 (start, labels)
-                for start, some in all_ways.items()
-                for labels in _each_length_once(some)
-                if labels == ways(pattern, text[: start + len(labels)], start, max_length)[0]
+                for start, labelings in matches_by_start.items()
+                for labels in _each_length_once(labelings)
+                if labels == matches_from(pattern, text[: start + len(labels)], start, max_length)[0]
             ]
         case ProbeMode.MAXIMAL:
-            longest = {start: max(_each_length_once(some), key=len, default="") for start, some in all_ways.items()}
+            longest = {
+                start: max(_each_length_once(labelings), key=len, default="")
+                for start, labelings in matches_by_start.items()
+            }
             return [(start, labels) for start, labels in longest.items() if labels]
         case ProbeMode.PREFERRED:
-            return [(start, some[0]) for start, some in all_ways.items() if some]
+            return [(start, labelings[0]) for start, labelings in matches_by_start.items() if labelings]
         case ProbeMode.INCREMENTAL:
             by_end: dict[int, Match] = {}
-            for start, some in all_ways.items():
-                for labels in _each_length_once(some):
+            for start, labelings in matches_by_start.items():
+                for labels in _each_length_once(labelings):
                     by_end.setdefault(start + len(labels), (start, labels))
-            return sorted(by_end.values(), key=lambda match: list(all_ways).index(match[0]))
+            return sorted(by_end.values(), key=lambda match: list(matches_by_start).index(match[0]))
         case ProbeMode.CHAINED:
-            return list(_chain(all_ways, probe))
+            return list(_chain(matches_by_start, probe))
 
 
-def _each_length_once(some: Sequence[str]) -> list[str]:
+def _each_length_once(labelings: Sequence[str]) -> list[str]:
     first: dict[int, str] = {}
-    for labels in some:
+    for labels in labelings:
         if labels:
             first.setdefault(len(labels), labels)
     return list(first.values())
 
 
-def _chain(all_ways: dict[int, list[str]], probe: Probe) -> Iterator[Match]:
-    """The standard's matches, past the last row of each."""
+def _chain(matches_by_start: dict[int, list[str]], probe: Probe) -> Iterator[Match]:
+    """The matches of the SQL standard with SKIP PAST LAST ROW."""
     start = probe.start
     while start < probe.stop:
-        some = all_ways[start]
-        if some:
-            yield start, some[0]
-        start += max(1, len(some[0]) if some else 1)
+        labelings = matches_by_start[start]
+        if labelings:
+            yield start, labelings[0]
+        start += max(1, len(labelings[0]) if labelings else 1)

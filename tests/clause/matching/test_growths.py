@@ -1,4 +1,4 @@
-"""Probes into ranges of rows: the matches of each probe by itself, the starts that stay open, and quiet rows."""
+"""Probes into ranges of rows: the matches of each probe alone, open starts, and quiet rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.clause.matching.probing import Probe, expected, prepared_letters, probe_all, probes_of, ways
+from tests.clause.matching.probing import Probe, expected, matches_from, prepared_letters, probe_all, probes_of
 from tests.laws.strategies import patterns
 
 from ostinato.clause.matching import growths
@@ -38,7 +38,9 @@ def letters_and_probes(draw: Any) -> tuple[str, str, list[Probe]]:
 
 @pytest.mark.kernel
 @given(example=letters_and_probes(), max_length=st.sampled_from([None, None, 1, 3]))
-def test_a_probe_gives_what_its_rows_alone_would(example: tuple[str, str, list[Probe]], max_length: int | None) -> None:
+def test_a_probe_has_the_matches_of_its_rows_alone(
+    example: tuple[str, str, list[Probe]], max_length: int | None
+) -> None:
     pattern, text, probes = example
     prepared = prepared_letters(pattern, text, f"MAXLENGTH {max_length}" if max_length else "")
     for mode in set(ProbeMode) - {ProbeMode.CHAINED}:
@@ -59,16 +61,16 @@ def test_a_chain_of_the_standards_matches(example: tuple[str, str, list[Probe]])
 
 @pytest.mark.kernel
 @given(example=letters_and_probes())
-def test_the_search_in_python(example: tuple[str, str, list[Probe]]) -> None:
+def test_the_search_agrees_with_its_python(example: tuple[str, str, list[Probe]]) -> None:
     pattern, text, probes = example
     assume("R" not in pattern)
     prepared = prepared_letters(pattern, text)
     in_python = RunConditions(search_in_python(interpreted(no_update), interpreted(no_check)))
     for mode in ProbeMode:
-        slow, fast = (probe_all(some, probes, mode) for some in (replace(prepared, run_conditions=in_python), prepared))
+        slow, fast = (probe_all(rows, probes, mode) for rows in (replace(prepared, run_conditions=in_python), prepared))
         for interpreted_result, compiled_result in zip(slow, fast, strict=True):
             assert interpreted_result.matches == compiled_result.matches, mode
-            if mode is ProbeMode.INCREMENTAL:  # without a memo a start isn't known to follow an earlier one
+            if mode is ProbeMode.INCREMENTAL:  # without a memo, starts that follow an earlier one stay open
                 assert set(interpreted_result.open_starts) >= set(compiled_result.open_starts)
             else:
                 assert interpreted_result.open_starts == compiled_result.open_starts, mode
@@ -83,7 +85,7 @@ def test_the_growths_of_a_start_end_later_and_later() -> None:
 
 
 def test_records_stop_at_an_empty_match() -> None:
-    """What is less preferred than the empty match never is the preferred match."""
+    """A match that is less preferred than the empty match is never the preferred one."""
     (greedy,) = probe_all(prepared_letters("B*", "bbb"), [Probe(0, 1, 3)], ProbeMode.RECORDS)
     (reluctant,) = probe_all(prepared_letters("B*?", "bbb"), [Probe(0, 1, 3)], ProbeMode.RECORDS)
     assert greedy.matches == [(0, "BBB"), (0, "BB"), (0, "B")]
@@ -97,7 +99,7 @@ def test_records_stop_at_an_empty_match() -> None:
 @pytest.mark.kernel
 @pytest.mark.parametrize("mode", list(ProbeMode))
 @pytest.mark.parametrize("pattern", ["A B?", "A B+", "A R{1,3}"])
-def test_probes_do_not_see_one_another_when_room_is_made(mode: ProbeMode, pattern: str) -> None:
+def test_probes_stay_separate_when_buffers_grow(mode: ProbeMode, pattern: str) -> None:
     """Thousands of matches, each probe in several calls of the kernel."""
     text = "abbc" * 750
     prepared = prepared_letters(pattern, text)
@@ -108,7 +110,7 @@ def test_probes_do_not_see_one_another_when_room_is_made(mode: ProbeMode, patter
 
 
 def test_many_states_that_only_look_reachable() -> None:
-    """The C that would complete the match lies beyond every probe: each (state, row) is still tried once a start."""
+    """The C that would complete the match is outside all probes. Each (state, row) is still tried once per start."""
     text = "ab" * 200 + "c"
     prepared = prepared_letters("(A | B)* C", text)
     probes = [Probe(0, 1, end) for end in range(300, 400)]
@@ -129,13 +131,13 @@ def test_a_failure_names_its_row() -> None:
 @pytest.mark.kernel
 @given(example=letters_and_probes(), cut=st.integers(0, 7))
 def test_a_closed_start_never_changes_again(example: tuple[str, str, list[Probe]], cut: int) -> None:
-    """Also when the rows to come are not at hand."""
+    """Also if later rows aren't known yet."""
     pattern, text, _ = example
     cut = min(cut, len(text))
-    at_hand, whole = prepared_letters(pattern, text[:cut]), prepared_letters(pattern, text)
+    known_rows, all_rows = prepared_letters(pattern, text[:cut]), prepared_letters(pattern, text)
     for mode in (ProbeMode.GROWING, ProbeMode.RECORDS):
-        (before,) = probe_all(at_hand, [Probe(0, cut, cut)], mode)
-        (after,) = probe_all(whole, [Probe(0, cut, len(text))], mode)
+        (before,) = probe_all(known_rows, [Probe(0, cut, cut)], mode)
+        (after,) = probe_all(all_rows, [Probe(0, cut, len(text))], mode)
         closed = set(range(cut)) - set(before.open_starts)
         known, later = ([match for match in result.matches if match[0] in closed] for result in (before, after))
         assert known == later, mode
@@ -143,14 +145,16 @@ def test_a_closed_start_never_changes_again(example: tuple[str, str, list[Probe]
 
 @pytest.mark.kernel
 @given(example=letters_and_probes(), cut=st.integers(0, 7))
-def test_a_chain_stops_where_rows_to_come_decide(example: tuple[str, str, list[Probe]], cut: int) -> None:
+def test_a_chain_stops_at_the_first_start_that_depends_on_later_rows(
+    example: tuple[str, str, list[Probe]], cut: int
+) -> None:
     pattern, text, _ = example
     cut = min(cut, len(text))
     (before,) = probe_all(prepared_letters(pattern, text[:cut]), [Probe(0, cut, cut)], ProbeMode.CHAINED)
-    whole = expected(pattern, text, Probe(0, len(text), len(text)), ProbeMode.CHAINED)
-    assert before.matches == whole[: len(before.matches)]
-    goes_on = before.open_starts[0] if before.open_starts else cut
-    assert all(start >= goes_on for start, _ in whole[len(before.matches) :])
+    all_matches = expected(pattern, text, Probe(0, len(text), len(text)), ProbeMode.CHAINED)
+    assert before.matches == all_matches[: len(before.matches)]
+    open_start = before.open_starts[0] if before.open_starts else cut
+    assert all(start >= open_start for start, _ in all_matches[len(before.matches) :])
 
 
 @pytest.mark.parametrize(
@@ -159,9 +163,9 @@ def test_a_chain_stops_where_rows_to_come_decide(example: tuple[str, str, list[P
         ("A B C", "abc", ProbeMode.GROWING, [1, 2]),  # any row may be A
         ("B+ C", "abbb", ProbeMode.GROWING, [1, 2, 3]),
         ("B+ C", "abba", ProbeMode.GROWING, []),
-        ("B+ C", "abbb", ProbeMode.INCREMENTAL, [1]),  # whatever start 2 gets start 1 gets, too
+        ("B+ C", "abbb", ProbeMode.INCREMENTAL, [1]),  # start 1 takes all matches of start 2
         ("B+ C", "abbb", ProbeMode.CHAINED, [1]),
-        ("B+?", "bb", ProbeMode.RECORDS, []),  # one row is preferred, whatever comes
+        ("B+?", "bb", ProbeMode.RECORDS, []),  # a match of one row is always preferred
         ("B+?", "bb", ProbeMode.GROWING, [0, 1]),
         ("B B?", "bb", ProbeMode.GROWING, [1]),
     ],
@@ -175,11 +179,11 @@ def test_open_starts(pattern: str, text: str, mode: ProbeMode, open_starts: list
     assert closed.open_starts == []
 
 
-def test_time_that_is_over_closes_a_start() -> None:
+def test_elapsed_time_closes_a_start() -> None:
     prepared = prepared_letters("B+ C", "bbbb")
     timed = replace(prepared, task=replace(prepared.task, within_us=2), time_us=np.array([0, 5, 6, 7]))
     probes = probes_of([Probe(0, 4, 4)], 4)
-    assert find(timed, probes, ProbeMode.GROWING).open_start.tolist() == [1, 2, 3]  # 0 has lost touch with row 1
+    assert find(timed, probes, ProbeMode.GROWING).open_start.tolist() == [1, 2, 3]  # start 0 is too far from row 1
     assert find(timed, probes, ProbeMode.GROWING, known_until=8).open_start.tolist() == [3]
 
 
@@ -210,12 +214,12 @@ def test_quiet_rows(pattern: str, text: str, quiet: list[int]) -> None:
 
 @pytest.mark.kernel
 @given(example=letters_and_probes(), cut=st.integers(0, 7))
-def test_no_match_leads_over_a_quiet_row(example: tuple[str, str, list[Probe]], cut: int) -> None:
-    """Whatever rows come behind those at hand."""
+def test_no_match_spans_a_quiet_row(example: tuple[str, str, list[Probe]], cut: int) -> None:
+    """For any later rows."""
     pattern, text, _ = example
     quiet = quiet_before(prepared_letters(pattern, text[:cut])).tolist()
     for start in range(len(text)):
-        for labels in ways(pattern, text, start):
+        for labels in matches_from(pattern, text, start):
             assert not any(start < row < start + len(labels) for row in set(quiet))
 
 

@@ -1,4 +1,4 @@
-"""The search over inputs large enough to make it ask for room."""
+"""The search over inputs that are so large that its buffers grow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def ids(rows: int = ROWS) -> pa.Table:
     [("INCREMENTAL MATCHES", ROWS), ("MAXIMAL MATCHES", ROWS), ("ALL MATCHES", 2 * ROWS - 1)],
 )
 @pytest.mark.parametrize("measures", ["FIRST(id) AS first, LAST(id) AS last", "A.id AS first, LAST(id) AS last"])
-def test_no_match_is_lost_when_room_is_made(mode: str, expected: int, measures: str) -> None:
+def test_no_match_is_lost_when_buffers_grow(mode: str, expected: int, measures: str) -> None:
     rows = ost.match(f"ORDER BY id MEASURES {measures} {mode} PATTERN (A B?)", ids())
     assert rows.num_rows == expected
     assert len(set(zip(*(column.to_pylist() for column in rows.columns), strict=True))) == expected
@@ -31,7 +31,7 @@ def test_a_deep_match() -> None:
     assert rows.to_pylist() == [{"n": 100_000}]
 
 
-def test_one_key_may_try_a_hundred_times_what_one_row_may() -> None:
+def test_the_bound_of_a_key_is_a_hundred_times_that_of_a_row() -> None:
     quadratic = "ORDER BY id MEASURES 1 AS x PATTERN (A+ B) DEFINE B AS id > FIRST(A.id) + 100000"
     with pytest.raises(ost.MatchError) as caught:
         ost.match(quadratic, ids(3_000), max_partial_matches=10_000)
@@ -40,7 +40,7 @@ def test_one_key_may_try_a_hundred_times_what_one_row_may() -> None:
     assert "in one key" in caught.value.message
 
 
-def test_matches_that_hold_too_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_matches_with_too_many_rows_raise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_arrays, "LARGEST_PATH", 100_000)
     with pytest.raises(ost.MatchError) as caught:
         ost.match("ORDER BY id MEASURES A.id AS x ALL MATCHES PATTERN (A+)", ids(500))

@@ -44,11 +44,11 @@ def test_neighbours_lie_at_a_fixed_distance(condition: str) -> None:
         ("PREV(CLASSIFIER()) = 'A'", "PREV(CLASSIFIER()) = 'A'"),
     ],
 )
-def test_the_run_decides_what_depends_on_earlier_rows_of_the_match(condition: str, run: str) -> None:
+def test_conditions_on_earlier_rows_of_the_match_belong_to_the_run(condition: str, run: str) -> None:
     assert split(condition) == {"run": run}
 
 
-def test_conjuncts_go_apart_disjuncts_stay_together() -> None:
+def test_conjuncts_are_split_and_disjuncts_are_not() -> None:
     assert split("x > 1 AND x > PREV(x) AND x > A.x AND s = 'a'") == {
         "row": "x > 1 AND s = 'a'",
         "neighbours": "x > PREV(x)",
@@ -65,8 +65,8 @@ def test_the_label_of_the_row_that_is_tried_is_known() -> None:
 # --- conditions that may fail -----------------------------------------------------------------------------------------
 
 
-def test_what_may_fail_stays_with_the_conjuncts_before_it() -> None:
-    """They may be there to guard it: without x <> 0 the division would fail for a row that the query excludes."""
+def test_a_conjunct_that_may_fail_stays_with_the_conjuncts_before_it() -> None:
+    """Earlier conjuncts may guard it. Without x <> 0, the division would fail for a row that the query excludes."""
     assert split("x <> 0 AND 10 / x > 1") == {"row": "x <> 0 AND 10 / x > 1"}
     assert split("x <> 0 AND 10 / x > PREV(x)") == {"row": "x <> 0", "neighbours": "x <> 0 AND 10 / x > PREV(x)"}
     assert split("A.x > 1 AND 10 / x > 1") == {"run": "LAST(A.x > 1) AND 10 / x > 1"}
@@ -77,7 +77,7 @@ def test_a_conjunct_behind_it_is_no_guard() -> None:
 
 
 @pytest.mark.parametrize("condition", ["1 / x > 1", "x % 2 = 1", "CAST(s AS INT) = 1", "element_at(s, 1) = 1"])
-def test_division_casts_and_places_may_fail(condition: str) -> None:
+def test_divisions_casts_and_element_access_may_fail(condition: str) -> None:
     assert may_fail(bound(condition))
 
 
@@ -97,7 +97,7 @@ def test_other_expressions_do_not_fail(condition: str) -> None:
         ("x + y > A.x + y", "x + y > LAST(A.x) + y"),  # two rows: each by itself
     ],
 )
-def test_what_speaks_of_one_row_is_drawn_together(condition: str, run: str) -> None:
+def test_expressions_over_one_row_are_computed_together(condition: str, run: str) -> None:
     assert split(condition) == {"run": run}
 
 

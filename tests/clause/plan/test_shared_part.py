@@ -1,4 +1,4 @@
-"""How much two slices share, and how many rows are a slice's own."""
+"""The rows that two slices share, and the rows that a slice owns."""
 
 from __future__ import annotations
 
@@ -63,14 +63,12 @@ def test_a_loop_that_only_the_first_row_can_enter_counts() -> None:
         (shared("()"), 0, None),
     ],
 )
-def test_what_bounds_a_match_bounds_the_shared_part(
-    shared: SharedPart, rows: int | None, within_us: int | None
-) -> None:
+def test_the_shared_part_has_the_bounds_of_a_match(shared: SharedPart, rows: int | None, within_us: int | None) -> None:
     assert (shared.rows, shared.within_us) == (rows, within_us)
 
 
 @pytest.mark.parametrize(
-    ("shared", "why"),
+    ("shared", "reason"),
     [
         (shared("A B C"), "the pattern takes at most 3 rows"),
         (shared("A B* C", max_length=7), "MAXLENGTH 7"),
@@ -78,11 +76,11 @@ def test_what_bounds_a_match_bounds_the_shared_part(
         (shared("A B+"), "nothing limits the length of a match"),
     ],
 )
-def test_the_reason(shared: SharedPart, why: str) -> None:
-    assert shared.why == why
+def test_the_reason_of_a_bound(shared: SharedPart, reason: str) -> None:
+    assert shared.why == reason
 
 
-def test_rows_of_ones_own_are_n_minus_s() -> None:
+def test_a_slice_owns_its_rows_without_the_shared_ones() -> None:
     assert shared("A B* C", max_length=100).owned(5_000) == 4_901
     assert shared("A B C").owned(3) == 1
     assert shared("A B+").owned(1) == 1
@@ -97,7 +95,7 @@ def test_rows_of_ones_own_are_n_minus_s() -> None:
         (shared("A B C"), -1, None),
     ],
 )
-def test_a_slice_without_rows_of_its_own(shared: SharedPart, slice_rows: int, hint: str | None) -> None:
+def test_a_slice_that_owns_no_rows_raises(shared: SharedPart, slice_rows: int, hint: str | None) -> None:
     with pytest.raises(QueryError) as caught:
         shared.owned(slice_rows)
     assert caught.value.code == "SLICE_TOO_SMALL"

@@ -1,4 +1,4 @@
-"""Steps of a stream by hand: the output of each step, its state, and when it wakes up. Letters for rows."""
+"""Single steps of a stream: the output of each step, its state, and its timer. Letters for rows."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def clause(pattern: str, more: str = "", *, output: str = "ONE ROW PER MATCH") -
 
 
 def rows(letters: str, since: int = 1, key: str | None = "p") -> list[dict[str, Any]]:
-    """One row a microsecond: `rows("AB", 5)` has A at 5 and B at 6."""
+    """One row per microsecond: `rows("AB", 5)` has A at 5 and B at 6."""
     return [{"k": key, "at": since + i, "kind": letter} for i, letter in enumerate(letters)]
 
 
 def starts_and_lengths(given: list[dict[str, Any]]) -> list[tuple[int, int]]:
-    """When each match starts, and how many rows it has."""
+    """The start time and the number of rows of each match."""
     return [(row["first"].microsecond, row["rows"]) for row in given]
 
 
@@ -53,13 +53,13 @@ def test_a_greedy_last_variable_waits_for_the_row_that_ends_it() -> None:
     assert starts_and_lengths(tester.feed(rows("C", 4), watermark=4)) == [(1, 3)]
 
 
-def test_the_end_decides_what_rows_did_not() -> None:
+def test_the_end_of_input_decides_open_matches() -> None:
     tester = stream("A B+")
     tester.feed(rows("ABB"), watermark=3)
     assert starts_and_lengths(tester.finish()) == [(1, 3)]
 
 
-def test_the_end_takes_rows_beyond_the_watermark() -> None:
+def test_the_end_of_input_releases_rows_beyond_the_watermark() -> None:
     tester = stream("A B")
     tester.feed(rows("AB"), watermark=1)
     assert starts_and_lengths(tester.finish()) == [(1, 2)]
@@ -73,12 +73,12 @@ def test_next_waits_for_the_row() -> None:
     assert tester.feed(rows("B", 2), watermark=2) == [{"f": "A", "n": "B"}]
 
 
-def test_incremental_matches_are_given_row_by_row() -> None:
+def test_incremental_matches_are_emitted_row_by_row() -> None:
     tester = StreamTester(
         "ORDER BY at MEASURES count(*) AS n INCREMENTAL MATCHES PATTERN (A B+) DEFINE A AS kind = 'A'", COLUMNS
     )
-    given = [tester.feed(rows(letter, at), watermark=at) for at, letter in enumerate("ABB", 1)]
-    assert given == [[], [{"n": 2}], [{"n": 3}]]
+    rows_by_step = [tester.feed(rows(letter, at), watermark=at) for at, letter in enumerate("ABB", 1)]
+    assert rows_by_step == [[], [{"n": 2}], [{"n": 3}]]
 
 
 def test_incremental_matches_that_need_the_end_are_not_lost() -> None:
@@ -89,12 +89,12 @@ def test_incremental_matches_that_need_the_end_are_not_lost() -> None:
     assert tester.finish() == [{"n": 2}]
 
 
-def test_unmatched_rows_are_given_once() -> None:
+def test_unmatched_rows_are_emitted_once() -> None:
     tester = stream("A B", output="ALL ROWS PER MATCH WITH UNMATCHED ROWS")
-    given = [row for at, letter in enumerate("CABCA", 1) for row in tester.feed(rows(letter, at), watermark=at)]
-    given += tester.finish()
-    assert sorted((row["at"].microsecond, row["rows"]) for row in given if row["rows"]) == [(2, 1), (3, 2)]
-    assert sorted(row["at"].microsecond for row in given if row["rows"] is None) == [1, 4, 5]
+    output_rows = [row for at, letter in enumerate("CABCA", 1) for row in tester.feed(rows(letter, at), watermark=at)]
+    output_rows += tester.finish()
+    assert sorted((row["at"].microsecond, row["rows"]) for row in output_rows if row["rows"]) == [(2, 1), (3, 2)]
+    assert sorted(row["at"].microsecond for row in output_rows if row["rows"] is None) == [1, 4, 5]
 
 
 def test_a_row_of_an_earlier_match_is_not_shown_as_unmatched() -> None:
@@ -118,14 +118,14 @@ def test_late_rows_are_counted() -> None:
     assert tester.results.num_rows == 1
 
 
-def test_late_rows_are_shown_where_asked_for() -> None:
+def test_late_rows_are_shown_with_the_option_late() -> None:
     tester = stream("A B", late="show")
     tester.feed(rows("A", 5), watermark=5)
-    given = tester.feed([*rows("C", 4, "late"), *rows("B", 6)], watermark=6)
-    assert [(row["k"], row["rows"], row["late"]) for row in given] == [("p", 2, False), ("late", None, True)]
+    output_rows = tester.feed([*rows("C", 4, "late"), *rows("B", 6)], watermark=6)
+    assert [(row["k"], row["rows"], row["late"]) for row in output_rows] == [("p", 2, False), ("late", None, True)]
 
 
-def test_an_eager_stream_takes_rows_as_they_come() -> None:
+def test_an_eager_stream_matches_rows_on_arrival() -> None:
     tester = stream("A B", eager=True)
     assert starts_and_lengths(tester.feed(rows("AB"))) == [(1, 2)]
     tester.feed(rows("A", 2))  # the same time as the last row: not late
@@ -156,7 +156,7 @@ def test_an_eager_stream_sets_the_timer_behind_rows_of_the_same_time() -> None:
     assert starts_and_lengths(tester.advance_watermark(16)) == [(5, 1)]
 
 
-def test_a_pattern_of_fixed_length_forgets_keys_when_their_time_is_over() -> None:
+def test_a_pattern_of_fixed_length_forgets_expired_keys() -> None:
     tester = stream("A B", WITHIN)
     tester.feed(rows("A", 5), watermark=5)
     assert (tester.buffered_rows, tester.wake_at_us) == (1, 15)
@@ -164,14 +164,14 @@ def test_a_pattern_of_fixed_length_forgets_keys_when_their_time_is_over() -> Non
     assert tester.buffered_rows == 0
 
 
-def test_a_pattern_of_fixed_length_waits_until_its_time_is_over() -> None:
+def test_a_pattern_of_fixed_length_waits_until_it_expires() -> None:
     tester = stream("A B C", WITHIN)
     tester.feed([*rows("A", 5), *rows("B", 12)], watermark=12)
     assert starts_and_lengths(tester.feed(rows("C", 15), watermark=15)) == [(5, 3)]
 
 
-def test_time_does_not_end_a_run_before_the_rows_at_hand_are_read() -> None:
-    """B waits for the row that NEXT reads; until it comes, the clock must not end the run that B belongs to."""
+def test_the_timer_does_not_end_a_run_before_its_rows_are_read() -> None:
+    """B waits for the row that NEXT reads. Until that row comes, the timer must not end the partial match of B."""
     tester = StreamTester(
         f"""PARTITION BY k ORDER BY at MEASURES FIRST(at) AS first, count(*) AS rows, NEXT(kind) AS n
         PATTERN (A B+) {WITHIN} DEFINE A AS kind = 'A', B AS kind = 'B' """,
@@ -202,21 +202,21 @@ def test_the_decision_time_is_later_than_the_watermark_before() -> None:
 # --- the state --------------------------------------------------------------------------------------------------------
 
 
-def test_a_key_is_forgotten_when_nothing_of_it_matters() -> None:
+def test_a_key_without_open_matches_is_forgotten() -> None:
     tester = stream("A B")
     tester.feed(rows("ABC"), watermark=3)
     assert (tester.open_runs, tester.buffered_rows, tester.state.open_rows) == (0, 0, ())
 
 
 @pytest.mark.parametrize("pattern", ["^ A B", "^ (A | B)"])
-def test_that_rows_came_before_is_remembered(pattern: str) -> None:
+def test_a_key_remembers_that_it_had_earlier_rows(pattern: str) -> None:
     tester = stream(pattern)
     tester.feed(rows("C"), watermark=1)
     tester.feed(rows("AB", 2), watermark=3)
     assert tester.finish() == []
 
 
-def test_numbers_go_on() -> None:
+def test_match_numbers_continue() -> None:
     tester = StreamTester(
         "PARTITION BY k ORDER BY at MEASURES MATCH_NUMBER() AS n PATTERN (A) DEFINE A AS kind = 'A'", COLUMNS
     )
@@ -243,11 +243,11 @@ def test_waiting_rows_stay_in_few_segments() -> None:
     assert tester.buffered_rows == 40
 
 
-def test_open_runs_tell_what_they_wait_for() -> None:
+def test_open_runs_have_the_variables_that_they_wait_for() -> None:
     tester = stream("A B+ C | A C")
     tester.feed([*rows("AB", 1), *rows("A", 4, "q"), *rows("C", 4, "r")], watermark=4)
-    seen = open_runs(tester.worker, tester.state).to_pylist()
-    assert [(run["k"], run["waiting_since"].microsecond, run["rows"], run["next"]) for run in seen] == [
+    runs = open_runs(tester.worker, tester.state).to_pylist()
+    assert [(run["k"], run["waiting_since"].microsecond, run["rows"], run["next"]) for run in runs] == [
         ("p", 1, 2, ["B", "C"]),
         ("q", 4, 1, ["B", "C"]),
     ]
@@ -263,7 +263,7 @@ def test_open_runs_tell_what_they_wait_for() -> None:
     ("order", "reason"),
     [("", "ORDER BY"), ("ORDER BY kind", "is STRING"), ("ORDER BY at DESC", "backwards")],
 )
-def test_what_a_stream_cannot_answer_is_refused(order: str, reason: str) -> None:
+def test_queries_that_a_stream_cannot_answer_are_refused(order: str, reason: str) -> None:
     with pytest.raises(QueryError, match=reason) as caught:
         StreamTester(f"{order} MEASURES count(*) AS n PATTERN (A)", COLUMNS)
     assert caught.value.code == "STREAM_NOT_SUPPORTED"

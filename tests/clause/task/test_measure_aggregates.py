@@ -52,10 +52,10 @@ def test_null_is_skipped_and_of_nothing_comes_null() -> None:
 
 
 def test_distinct() -> None:
-    some = [3, 1, 3, None, 1]
-    assert aggregate("count", some, type=pa.int64(), distinct=True) == [2]
-    assert aggregate("sum", some, type=pa.int64(), distinct=True) == [4]
-    assert aggregate("array_agg", some, type=pa.int64(), kind=pa.list_(pa.int64()), distinct=True) == [[3, 1]]
+    values = [3, 1, 3, None, 1]
+    assert aggregate("count", values, type=pa.int64(), distinct=True) == [2]
+    assert aggregate("sum", values, type=pa.int64(), distinct=True) == [4]
+    assert aggregate("array_agg", values, type=pa.int64(), kind=pa.list_(pa.int64()), distinct=True) == [[3, 1]]
     assert aggregate("count", [0.0, -0.0, math.nan, math.nan], type=pa.float64(), distinct=True) == [2]
 
 

@@ -23,7 +23,7 @@ TABLE = pa.table(
 FALL = "PARTITION BY k ORDER BY t MEASURES LAST(B.x) AS b MAXIMAL MATCHES PATTERN (A B+) DEFINE B AS x < PREV(x)"
 
 
-def whole(key_at: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Probes:
+def probes_of_keys(key_at: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Probes:
     first, end = key_at[:-1], key_at[1:]
     return Probes(first, end, first, end, end, np.zeros(len(first), np.uint8))
 
@@ -33,16 +33,16 @@ def whole(key_at: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Probes:
     [
         "B AS x < PREV(x)",
         "B AS x < A.x",
-        "B AS size(array_agg(x)) < 4",  # no kernel knows it
+        "B AS size(array_agg(x)) < 4",  # no kernel supports it
     ],
 )
 @pytest.mark.parametrize("pattern", ["A B+", "A B"])
-def test_probes_of_whole_keys_find_what_the_worker_finds(pattern: str, condition: str) -> None:
+def test_probes_of_whole_keys_find_the_matches_of_the_worker(pattern: str, condition: str) -> None:
     text = f"PARTITION BY k ORDER BY t MEASURES LAST(B.x) AS b MAXIMAL MATCHES PATTERN ({pattern}) DEFINE {condition}"
     worker, window = worker_and_window(text, TABLE)
     key_at = window.columns.ordered.key_at
     prepared = worker.prepared(window)
-    probe_matches = find(prepared, whole(key_at), ProbeMode.MAXIMAL)
+    probe_matches = find(prepared, probes_of_keys(key_at), ProbeMode.MAXIMAL)
     expected = worker.search(window, whole_keys(key_at)).matches
     matches = matches_at(prepared, probe_matches, np.arange(len(probe_matches.start)), expected.number)
     assert len(probe_matches.start) > 3
@@ -50,11 +50,11 @@ def test_probes_of_whole_keys_find_what_the_worker_finds(pattern: str, condition
         np.testing.assert_array_equal(ours, theirs)
 
 
-def test_a_bound_that_the_clause_does_not_have() -> None:
-    """A region of three time units: a row without a time is in no match, none spans more."""
+def test_an_additional_time_bound() -> None:
+    """With a bound of three time units, no match is longer, and no match has rows without a time."""
     worker, window = worker_and_window(FALL, TABLE)
     bounded = worker.prepared(window, replace(worker.task, within_us=3))
-    probe_matches = find(bounded, whole(bounded.key_at), ProbeMode.MAXIMAL)
+    probe_matches = find(bounded, probes_of_keys(bounded.key_at), ProbeMode.MAXIMAL)
     assert list(zip(probe_matches.start.tolist(), probe_matches.length.tolist(), strict=True)) == [
         (1, 3),
         (2, 3),
@@ -63,7 +63,7 @@ def test_a_bound_that_the_clause_does_not_have() -> None:
         (7, 2),
     ]
     free = worker.prepared(window)
-    assert find(free, whole(free.key_at), ProbeMode.MAXIMAL).length.tolist() == [6, 5, 4, 3, 2, 3, 2]
+    assert find(free, probes_of_keys(free.key_at), ProbeMode.MAXIMAL).length.tolist() == [6, 5, 4, 3, 2, 3, 2]
 
 
 def test_an_error_inside_a_probe_gets_its_key() -> None:
@@ -71,6 +71,6 @@ def test_an_error_inside_a_probe_gets_its_key() -> None:
     worker, window = worker_and_window(text, TABLE)
     prepared = worker.prepared(window)
     with pytest.raises(MatchError) as caught:
-        find(prepared, whole(prepared.key_at), ProbeMode.GROWING)
+        find(prepared, probes_of_keys(prepared.key_at), ProbeMode.GROWING)
     named = worker.with_key(caught.value, window)
     assert (named.code, named.message) == ("DIVIDE_BY_ZERO", "division by zero in DEFINE, in the partition k = 'q'")

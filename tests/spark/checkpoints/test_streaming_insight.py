@@ -28,7 +28,7 @@ def letters(key: str, word: str, first: int) -> pa.Table:
 
 
 def test_open_runs_by_key(source: Source) -> None:
-    """Key 1 waits behind `a b b`, key 2 has its match, key 3 began anew after one; z only moves the watermark."""
+    """Key 1 waits after `a b b`. Key 2 has its match. Key 3 has a match and an open one. z only moves the watermark."""
     table = pa.concat_tables([letters("1", "abb", 0), letters("2", "ac", 0), letters("3", "abdxa", 0)])
     source.add(table, letters("z", "z", 60), letters("z", "z", 120))
     result = source.run(source.read().transform(matching(ABC)))
@@ -114,8 +114,8 @@ def code_of(action: Any) -> str:
     return caught.value.code
 
 
-def test_what_finish_refuses(source: Source) -> None:
-    """Not a checkpoint; a session with other rules; a stream that was stopped inside a batch."""
+def test_finish_refuses_other_folders_settings_and_open_batches(source: Source) -> None:
+    """The folder is no checkpoint, the session has other settings, or the stream stopped inside a batch."""
     assert code_of(lambda: ost.finish(source.session, str(source.folder))) == "NO_STATE"
     source.add(letters("1", "abb", 0), letters("1", "c", 60))
     source.run(source.read().transform(matching(ABC)))

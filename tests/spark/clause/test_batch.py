@@ -82,11 +82,11 @@ def test_a_query_that_needs_no_column(session: SparkSession) -> None:
 
 
 def test_skewed_keys(session: SparkSession) -> None:
-    """One key has most rows and spans many batches; a hundred have a few each and share them."""
+    """One key has most rows and spans many batches. A hundred keys have a few rows each, and share batches."""
     df = session.range(9_000).selectExpr("id", "IF(id % 30 = 0, id % 100, -1) AS k")
     result = rows(df.transform(ost.match_recognize(COUNTS)))
-    wanted = rows(df.groupBy("k").agg({"id": "count"}))
-    assert [(row[0], row[1]) for row in result] == wanted
+    expected = rows(df.groupBy("k").agg({"id": "count"}))
+    assert [(row[0], row[1]) for row in result] == expected
 
 
 def test_many_result_rows(session: SparkSession) -> None:
@@ -155,22 +155,22 @@ def shuffled(session: SparkSession, table: pa.Table) -> DataFrame:
 def test_spark_gives_the_rows_of_a_match_in_process(
     session: SparkSession, shuffled: DataFrame, table: pa.Table, name: str
 ) -> None:
-    """Sorted by the worker with adaptive execution, by Spark without; with one partition and with several."""
-    wanted = ost.match(QUERIES[name], table)
-    assert wanted.num_rows > 50
+    """Two plans: sorted by the worker with adaptive execution, and sorted by Spark in one partition."""
+    expected = ost.match(QUERIES[name], table)
+    assert expected.num_rows > 50
     plans = [("worker", "true", "3"), ("spark", "false", "1")]
     for sort, adaptive, partitions in plans:
         session.conf.set("spark.sql.adaptive.enabled", adaptive)
         session.conf.set("spark.sql.shuffle.partitions", partitions)
         result = shuffled.transform(ost.match_recognize(QUERIES[name], sort=sort))  # type: ignore[arg-type]
-        assert result.columns == wanted.column_names
-        assert sorted(rows(result), key=repr) == rows(wanted), sort
+        assert result.columns == expected.column_names
+        assert sorted(rows(result), key=repr) == rows(expected), sort
     session.conf.set("spark.sql.adaptive.enabled", "true")
     session.conf.set("spark.sql.shuffle.partitions", "3")
 
 
-def test_ties_do_not_depend_on_how_rows_arrive(session: SparkSession) -> None:
-    """ORDER BY can't tell rows apart; all other shipped columns do."""
+def test_ties_do_not_depend_on_the_order_of_arrival(session: SparkSession) -> None:
+    """ORDER BY leaves ties. The other shipped columns break them."""
     drawn = np.random.default_rng(3)
     data = pa.table(
         {"t": drawn.integers(0, 40, 2_000), "k": drawn.integers(0, 3, 2_000), "v": drawn.integers(0, 9, 2_000)}
@@ -179,13 +179,13 @@ def test_ties_do_not_depend_on_how_rows_arrive(session: SparkSession) -> None:
         "PARTITION BY k ORDER BY t MEASURES FIRST(v) AS f, LAST(v) AS l, count(*) AS n "
         "PATTERN (A B+ C) DEFINE B AS v >= PREV(v), C AS v < PREV(v)"
     )
-    wanted = rows(ost.match(clause, data))
+    expected = rows(ost.match(clause, data))
     for seed, sort in ((1, "worker"), (2, "spark")):
         mixed = session.createDataFrame(data.take(np.random.default_rng(seed).permutation(2_000))).repartition(seed + 1)
-        assert rows(mixed.transform(ost.match_recognize(clause, sort=sort))) == wanted  # type: ignore[arg-type]
+        assert rows(mixed.transform(ost.match_recognize(clause, sort=sort))) == expected  # type: ignore[arg-type]
 
 
-def test_who_sorts(session: SparkSession) -> None:
+def test_sorting_by_spark_or_by_the_worker(session: SparkSession) -> None:
     def plan(**options: Any) -> str:
         clause = "PARTITION BY k ORDER BY id DESC MEASURES 1 AS x PATTERN (A)"
         result = session.range(1000).selectExpr("id", "id AS k").transform(ost.match_recognize(clause, **options))
@@ -201,18 +201,18 @@ def test_who_sorts(session: SparkSession) -> None:
     assert "Sort [" not in plan(sort="spark", skew="slice")  # a task orders its slice itself
 
 
-def test_only_what_is_needed_travels(session: SparkSession) -> None:
+def test_only_needed_columns_are_shipped(session: SparkSession) -> None:
     df = session.range(10).selectExpr("id", "id AS unused", "id * 2 AS v", "id AS k")
     clause = "PARTITION BY k ORDER BY id MEASURES LAST(v) AS x PATTERN (A) DEFINE A AS unused + v > 3"
     result = df.transform(ost.match_recognize(clause))
     result.createOrReplaceTempView("ost_plan")
     text = session.sql("EXPLAIN SELECT * FROM ost_plan").collect()[0][0]
     session.catalog.dropTempView("ost_plan")
-    travels = text.split("MapInArrow SparkTask(")[1].split(")")[0].split(", ")
-    assert len(travels) == 4  # k, id, v and the bits of the condition
+    shipped_columns = text.split("MapInArrow SparkTask(")[1].split(")")[0].split(", ")
+    assert len(shipped_columns) == 4  # k, id, v and the bits of the condition
 
 
-def test_the_users_settings_stay(session: SparkSession, shuffled: DataFrame) -> None:
+def test_the_settings_of_the_session_stay(session: SparkSession, shuffled: DataFrame) -> None:
     names = ("shuffle.partitions", "execution.arrow.maxRecordsPerBatch", "session.timeZone", "adaptive.enabled")
     before = [session.conf.get(f"spark.sql.{name}") for name in names]
     shuffled.transform(ost.match_recognize(COUNTS)).collect()

@@ -101,7 +101,7 @@ def test_the_caret_is_in_the_whole_statement(events: DataFrame) -> None:
         ),
     ],
 )
-def test_statements_that_are_none(
+def test_invalid_statements_are_refused(
     spark: SparkSession, events: DataFrame, query: str, code: str, under: str | None
 ) -> None:
     before = jobs(spark)
@@ -123,7 +123,7 @@ def variables(count: int) -> list[str]:
     return [f"V{i}" for i in range(count)]
 
 
-def test_a_thousand_different_conditions_are_the_most(events: DataFrame) -> None:
+def test_more_than_a_thousand_different_conditions_are_refused(events: DataFrame) -> None:
     def clause(count: int) -> str:
         conditions = ", ".join(f"{name} AS i = {place}" for place, name in enumerate(variables(count)))
         return f"ORDER BY id MEASURES count(*) AS n PATTERN ({' '.join(variables(count))}) DEFINE {conditions}"
@@ -257,7 +257,7 @@ SELECT = f"SELECT * FROM e MATCH_RECOGNIZE ({B}i > 0)"
 
 
 @pytest.mark.parametrize(
-    ("given", "code", "hint"),
+    ("options", "code", "hint"),
     [
         ({"bucket": 5}, "INVALID_OPTION", "did you mean 'buckets'?"),
         ({"skwe": "slice"}, "INVALID_OPTION", "did you mean 'skew'?"),
@@ -271,9 +271,9 @@ SELECT = f"SELECT * FROM e MATCH_RECOGNIZE ({B}i > 0)"
     ],
     ids=str,
 )
-def test_arguments_of_sql_are_checked(events: DataFrame, given: dict[str, Any], code: str, hint: str | None) -> None:
+def test_arguments_of_sql_are_checked(events: DataFrame, options: dict[str, Any], code: str, hint: str | None) -> None:
     with pytest.raises(ost.QueryError) as caught:
-        ost.sql(SELECT, e=events, **given)
+        ost.sql(SELECT, e=events, **options)
     assert caught.value.code == code
     assert hint is None or hint in str(caught.value.hint)
 

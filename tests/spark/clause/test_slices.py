@@ -96,7 +96,7 @@ def test_hot_keys(spark: SparkSession, about: str) -> None:
 
 @pytest.mark.parametrize("adaptive", [True, False])
 @pytest.mark.parametrize("sort", ["worker", "spark"])
-def test_whatever_spark_does(spark: SparkSession, adaptive: bool, sort: str) -> None:
+def test_adaptive_execution_and_sorting_do_not_matter(spark: SparkSession, adaptive: bool, sort: str) -> None:
     """Adaptive execution, sorting by Spark, and a result that is used twice."""
     clause = f"ORDER BY ts {QUERIES['skip past last row, numbered']}"
     expected = rows_in_process(clause, prices())
@@ -149,14 +149,14 @@ spark = local_session(
     }
 )
 clause = f"ORDER BY ts {QUERIES[sys.argv[2]]}"
-found = spark.createDataFrame(prices()).transform(ost.match_recognize(clause)).collect()
-Path(folder, "rows.json").write_text(json.dumps(found))
+result = spark.createDataFrame(prices()).transform(ost.match_recognize(clause)).collect()
+Path(folder, "rows.json").write_text(json.dumps(result))
 """
 
 
 @pytest.mark.slow
-def test_tasks_that_fail_and_are_tried_again(tmp_path: Path) -> None:
-    """Every task of every stage fails halfway at its first attempt; nothing is lost, nothing comes twice."""
+def test_failed_tasks_are_repeated_without_lost_or_duplicate_rows(tmp_path: Path) -> None:
+    """Every task of every stage fails halfway at its first attempt."""
     about = "skip past last row, numbered"
     path = os.pathsep.join([str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
@@ -183,7 +183,7 @@ def test_the_plan_is_lazy_and_shuffles_the_input_once(spark: SparkSession) -> No
     assert plan.count("rangepartitioning") == 1
 
 
-def test_an_option_that_is_unknown(spark: SparkSession) -> None:
+def test_an_unknown_option_is_refused(spark: SparkSession) -> None:
     with pytest.raises(ost.QueryError) as caught:
         spark.createDataFrame(prices()).transform(
             ost.match_recognize("ORDER BY ts MEASURES ts AS t PATTERN (A)", skew="range")

@@ -60,13 +60,13 @@ def test_a_table_from_every_format(folder, capsys, file) -> None:
     ]
 
 
-def test_a_limit_says_what_it_hides(folder, capsys) -> None:
+def test_a_limit_shows_the_number_of_hidden_rows(folder, capsys) -> None:
     code, out, _ = run(capsys, "run", "q.sql", "--input", "trades=trades.parquet", "--limit", 1)
     assert code == 0
     assert out.splitlines()[2:] == ["A        10     7.5     5", "… 1 more row"]
 
 
-def test_rows_for_programs(folder, capsys) -> None:
+def test_rows_as_json(folder, capsys) -> None:
     _, out, _ = run(capsys, "run", "q.sql", "--input", "trades=trades.parquet", "--format", "json")
     assert [json.loads(line) for line in out.splitlines()] == EXPECTED
     _, out, _ = run(capsys, "run", "q.sql", "--input", "trades=trades.parquet", "--format", "csv", "--limit", 1)
@@ -117,7 +117,7 @@ def test_wrong_queries_end_with_1_and_without_a_trace(folder, capsys, query, wor
         assert noise not in err
 
 
-def test_what_only_a_row_shows_is_our_error_alone(folder, capsys) -> None:
+def test_errors_of_data_are_shown_without_a_trace(folder, capsys) -> None:
     query = QUERY.replace("PATTERN (S DOWN+ UP+)", "AFTER MATCH SKIP TO FIRST S PATTERN (S DOWN+ UP+)")
     code, out, err = run(capsys, "run", "-e", query, "--input", "trades=trades.parquet")
     assert (code, out) == (1, "")
@@ -134,7 +134,7 @@ def test_an_unreadable_input(folder, capsys) -> None:
     assert "Traceback" not in err
 
 
-def test_the_demo_tells_draws_and_leaves_files_to_go_on_with(folder, capsys) -> None:
+def test_the_demo_prints_draws_and_writes_files(folder, capsys) -> None:
     code, out, err = run(capsys, "demo", "--out", "show", "--rows", 12_000)
     assert (code, err) == (0, "")
     for words in (

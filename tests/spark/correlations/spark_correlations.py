@@ -26,7 +26,7 @@ def in_process(text: str, live: pa.Table, archive: pa.Table | None = None) -> li
 
 
 def comparable(*answers: pa.Table | DataFrame) -> list[str]:
-    """All rows, comparable whatever their order. Names may stand twice, so rows are taken by place."""
+    """All rows as texts, sorted. Two columns may have the same name, so values are read by index."""
     result: list[str] = []
     for answer in answers:
         table = answer if isinstance(answer, pa.Table) else answer.toArrow()
@@ -35,5 +35,5 @@ def comparable(*answers: pa.Table | DataFrame) -> list[str]:
 
 
 def _plain(column: pa.ChunkedArray) -> list[Any]:
-    """Times as numbers: the time zone's object may differ."""
+    """Times as numbers, because the objects of time zones may differ."""
     return (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()

@@ -39,7 +39,7 @@ def values(df: DataFrame) -> list[tuple[Any, ...]]:
 
 
 def plan(df: DataFrame) -> str:
-    """How Spark will run it."""
+    """The physical plan of Spark."""
     return str(df.sparkSession.sql("EXPLAIN SELECT * FROM {df}", df=df).collect()[0][0])
 
 
@@ -117,13 +117,13 @@ def test_rows_of_a_key_are_in_order(t: DataFrame) -> None:
         assert times == sorted(times)
 
 
-def test_correlate_gives_the_same(t: DataFrame, table: pa.Table) -> None:
+def test_correlate_gives_the_same_rows_as_sql(t: DataFrame, table: pa.Table) -> None:
     expected = in_process(QUERY, table)
     assert comparable(ost.correlate(QUERY, live=t).run()) == expected
     assert comparable(ost.correlate(QUERY, live=t, strategy="archive_first", recent_rows=2).run()) == expected
     archive_of_others = t.where("symbol IN ('A', 'B')")
-    some = in_process(QUERY, table, table.filter(pa.compute.is_in(table["symbol"], pa.array(["A", "B"]))))
-    assert comparable(ost.correlate(QUERY, live=t, archive=archive_of_others).run()) == some
+    expected_of_two = in_process(QUERY, table, table.filter(pa.compute.is_in(table["symbol"], pa.array(["A", "B"]))))
+    assert comparable(ost.correlate(QUERY, live=t, archive=archive_of_others).run()) == expected_of_two
 
 
 # --- where it may stand -----------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_correlation_stands_where_two_tables_may(t: DataFrame, table: pa.Table, place: str) -> None:
+def test_a_correlation_may_replace_two_tables(t: DataFrame, table: pa.Table, place: str) -> None:
     pairs = ost.correlate(QUERY, live=table).run().table.column(2).value_counts().to_pylist()
     expected = sorted((pair["values"], pair["counts"]) for pair in pairs)
     assert values(ost.sql(COUNTED.format(PLACES[place]), t=t)) == expected
@@ -181,7 +181,7 @@ def test_views_of_the_catalog(spark: SparkSession, t: DataFrame, table: pa.Table
         spark.catalog.dropTempView("ost_trades")
 
 
-def test_values_by_name_and_by_place(t: DataFrame) -> None:
+def test_parameters_by_name_and_by_position(t: DataFrame) -> None:
     everything = ost.sql(QUERY, t=t).count()
     named = f"SELECT :x AS x FROM {PAIR} AND archive.top > :low WHERE l > :l"
     placed = named.replace(":x", "?").replace(":low", "?").replace(":l", "?")
@@ -217,7 +217,7 @@ def test_empty_inputs(spark: SparkSession, t: DataFrame) -> None:
 
 
 @pytest.mark.parametrize("form", ["ON", "WHERE", "a predicate besides"])
-def test_rows_travel_once_and_are_matched_once(t: DataFrame, form: str) -> None:
+def test_rows_are_shipped_and_matched_once(t: DataFrame, form: str) -> None:
     shown = plan(ost.sql(FORMS[form], t=t))
     assert shown.count("Exchange") == 1
     assert shown.count("MapInArrow") == 1
@@ -270,7 +270,7 @@ def test_errors_point_into_the_statement(t: DataFrame, code: str) -> None:
         assert text[span.start : span.end].startswith(word)
 
 
-def test_what_ost_sql_refuses(spark: SparkSession, t: DataFrame) -> None:
+def test_correlations_that_ost_sql_refuses(spark: SparkSession, t: DataFrame) -> None:
     with pytest.raises(ost.QueryError, match="INVALID_OPTION"):
         ost.sql(QUERY, t=t, skew="slice")
     stream = (
@@ -285,6 +285,6 @@ def test_what_ost_sql_refuses(spark: SparkSession, t: DataFrame) -> None:
 
 
 def test_explain_of_dataframes(t: DataFrame) -> None:
-    told = ost.explain(QUERY, t).text
-    assert "an archive match starts at most 20 seconds before the live match ends" in told
-    assert "live_first" in told
+    text = ost.explain(QUERY, t).text
+    assert "an archive match starts at most 20 seconds before the live match ends" in text
+    assert "live_first" in text

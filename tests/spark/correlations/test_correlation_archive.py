@@ -53,7 +53,7 @@ CASES: dict[str, tuple[list[tuple[str, int, int, int]], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_wanted_is_read(streaming: SparkSession, case: str) -> None:
+def test_spark_reads_exactly_the_wanted_rows(streaming: SparkSession, case: str) -> None:
     ranges, expected = CASES[case]
     rows = streaming.createDataFrame(ROWS, COLUMNS)
     result = ArchiveTimes(KEYS, "t", s.LongType()).wanted(rows, wanted(*ranges))
@@ -61,7 +61,7 @@ def test_what_is_wanted_is_read(streaming: SparkSession, case: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_workers_read_that_and_perhaps_older_rows(folder: tuple[str, pa.Schema], case: str) -> None:
+def test_workers_read_the_wanted_rows_and_perhaps_older_ones(folder: tuple[str, pa.Schema], case: str) -> None:
     ranges, expected = CASES[case]
     path, stored = folder
     shipped = {name: Column(name) for name in COLUMNS.names}
@@ -94,7 +94,7 @@ MOMENTS: list[tuple[s.DataType, Any, int, Any]] = [
 
 
 @pytest.mark.parametrize(("kind", "value", "number", "later"), MOMENTS)
-def test_times_are_numbers_and_back(
+def test_times_become_numbers_and_are_restored(
     streaming: SparkSession, kind: s.DataType, value: Any, number: int, later: Any
 ) -> None:
     t = streaming.createDataFrame([(value,), (later,), (None,)], s.StructType([s.StructField("t", kind)]))

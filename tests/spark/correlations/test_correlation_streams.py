@@ -1,4 +1,4 @@
-"""Correlations on streams: in all, the rows of a batch; every batch may be run again; older rows are read back."""
+"""Correlations on streams have the rows of a batch. A micro-batch may run again. Older rows are read back."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Stream:
     folder: Path
     spark: SparkSession
     options: dict[str, Any] = field(default_factory=dict)
-    given: dict[int, pa.Table] = field(default_factory=dict)
+    results: dict[int, pa.Table] = field(default_factory=dict)
 
     @property
     def checkpoint(self) -> str:
@@ -64,14 +64,14 @@ class Stream:
         return CorrelationStep(definition, self.checkpoint, self.keep, source)
 
     def keep(self, result: DataFrame, batch: int) -> None:
-        self.given[batch] = result.toArrow()
+        self.results[batch] = result.toArrow()
 
     def run(self, step: CorrelationStep, *batches: pa.Table, first: int = 0) -> None:
         for number, rows in enumerate(batches, start=first):
             step(self.spark.createDataFrame(rows), number)
 
     def all_rows(self, **options: Any) -> list[str]:
-        return comparable(*self.given.values(), finish_correlation(self.spark, self.checkpoint, **options))
+        return comparable(*self.results.values(), finish_correlation(self.spark, self.checkpoint, **options))
 
 
 @pytest.fixture
@@ -112,22 +112,24 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("how", OPTIONS)
-def test_batches_in_all_are_the_whole(stream: Stream, table: pa.Table, expected: list[str], how: str) -> None:
+def test_all_batches_together_have_the_expected_rows(
+    stream: Stream, table: pa.Table, expected: list[str], how: str
+) -> None:
     stream.options = {**OPTIONS[how]}
     if "write_archive" in stream.options:
         stream.options["archive"] = stream.archive
     stream.run(stream.step(table), *pieces(table, 60, 110))
-    assert stream.given[2].num_rows > 0
+    assert stream.results[2].num_rows > 0
     assert stream.all_rows() == expected
 
 
 def test_order_holds_over_batches(stream: Stream, table: pa.Table) -> None:
     stream.run(stream.step(table), *pieces(table, 40, 80, 120))
-    result = pa.concat_tables([*stream.given.values(), finish_correlation(stream.spark, stream.checkpoint).toArrow()])
-    times = list(zip(*(result.column(at).to_pylist() for at in (2, 0, 1)), strict=True))
+    result = pa.concat_tables([*stream.results.values(), finish_correlation(stream.spark, stream.checkpoint).toArrow()])
+    times = list(zip(*(result.column(index).to_pylist() for index in (2, 0, 1)), strict=True))
     for symbol in set(result.column(2).to_pylist()):
-        mine = [time for key, *time in times if key == symbol]
-        assert mine == sorted(mine)
+        times_of_key = [time for key, *time in times if key == symbol]
+        assert times_of_key == sorted(times_of_key)
 
 
 def test_numbers_and_rows_as_clocks(stream: Stream, table: pa.Table) -> None:
@@ -174,14 +176,14 @@ def test_another_table_as_the_archive(stream: Stream, table: pa.Table, kind: str
     assert stream.all_rows(archive=archive) == in_process(OTHER, table, doubled)
 
 
-def test_an_archive_that_is_not_there_yet(stream: Stream, table: pa.Table) -> None:
+def test_an_archive_that_does_not_exist_yet(stream: Stream, table: pa.Table) -> None:
     path = str(stream.folder / "later")
     stream.options = {"text": OTHER, "archive": path}
     step = stream.step(table)
     first, second, third = pieces(table, 60, 110)
     stream.run(step, first, second)
-    assert not any(result.num_rows for result in stream.given.values())
-    # Rows behind the clock are not looked for any more: only those that are still to come count.
+    assert not any(result.num_rows for result in stream.results.values())
+    # The stream no longer reads rows behind its clock. Only later rows count.
     until = CorrelationCheckpoint(stream.spark, stream.checkpoint).last()
     assert until is not None and until.watermark is not None
     stream.spark.createDataFrame(table).write.parquet(path)
@@ -191,8 +193,10 @@ def test_an_archive_that_is_not_there_yet(stream: Stream, table: pa.Table) -> No
 
 
 @pytest.mark.parametrize("recent_rows", [None, 1])
-def test_rows_that_reach_an_archive_too_late(stream: Stream, table: pa.Table, recent_rows: int | None) -> None:
-    """They are counted and dropped, whether older rows lie in the state or are read back."""
+def test_rows_that_reach_an_archive_too_late_are_dropped(
+    stream: Stream, table: pa.Table, recent_rows: int | None
+) -> None:
+    """They are counted and dropped, both with older rows in the state and with older rows that are read back."""
     old, path = trades(120, symbols=4, seed=9), str(stream.folder / "old")
     late = pa.array([number % 8 == 3 for number in range(old.num_rows)])
     in_time = old.filter(pa.compute.invert(late))
@@ -215,7 +219,7 @@ def test_rows_that_reach_an_archive_too_late(stream: Stream, table: pa.Table, re
     assert counted[0] == pa.compute.sum(late).as_py() > 5
 
 
-def test_what_the_archive_holds(stream: Stream, table: pa.Table) -> None:
+def test_the_archive_has_all_rows_that_were_not_late(stream: Stream, table: pa.Table) -> None:
     late = pa.concat_tables([table.slice(110), table.slice(0, 7)])  # seven rows come far too late
     stream.options = {"archive": stream.archive, "write_archive": True}
     stream.run(stream.step(table), table.slice(0, 60), table.slice(60, 50), late)
@@ -226,8 +230,8 @@ def test_what_the_archive_holds(stream: Stream, table: pa.Table) -> None:
     stored = folder.read(stream.spark, 2, range(3))
     assert comparable(stored.select(*table.column_names)) == comparable(table.slice(0, 110))
     assert stream.all_rows() == in_process(QUERY, table)
-    kept = CorrelationCheckpoint(stream.spark, stream.checkpoint)
-    counted = kept.rows(kept.last().slot).selectExpr("sum(rows)", "sum(late_rows)").first()
+    checkpoint = CorrelationCheckpoint(stream.spark, stream.checkpoint)
+    counted = checkpoint.rows(checkpoint.last().slot).selectExpr("sum(rows)", "sum(late_rows)").first()
     assert tuple(counted) == (57, 7)
 
 
@@ -246,21 +250,21 @@ def test_reads_open_few_folders_and_compare_numbers(stream: Stream, table: pa.Ta
 # --- run again --------------------------------------------------------------------------------------------------------
 
 
-def test_a_batch_is_run_again_by_the_same_program(stream: Stream, table: pa.Table, expected: list[str]) -> None:
+def test_the_same_program_repeats_a_batch(stream: Stream, table: pa.Table, expected: list[str]) -> None:
     stream.options = {"archive": stream.archive, "write_archive": True, "options": kept_rows(2)}
     first, second, third = pieces(table, 60, 110)
     step = stream.step(table)
     stream.run(step, first, second)
-    before = stream.given[1]
+    before = stream.results[1]
     stream.run(step, second, first=1)  # its state was written, its commit wasn't
-    assert stream.given[1].equals(before)
+    assert stream.results[1].equals(before)
     stream.run(step, third, first=2)
     assert stream.all_rows() == expected
     assert stream.spark.read.parquet(stream.archive).count() == table.num_rows
 
 
 @pytest.mark.parametrize("fails", ["output", "archive"])
-def test_a_batch_fails_and_another_program_goes_on(
+def test_another_program_repeats_a_failed_batch(
     stream: Stream, table: pa.Table, expected: list[str], fails: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stream.options = {"archive": stream.archive, "write_archive": True, "options": kept_rows(2)}
@@ -277,19 +281,23 @@ def test_a_batch_fails_and_another_program_goes_on(
         else:
             broken.setattr(ArchiveFolder, "write", fail)
         stream.run(step, second, first=1)
-    again: CorrelationStep = stream.step(table)
-    stream.run(again, second, third, first=1)
+    restarted: CorrelationStep = stream.step(table)
+    stream.run(restarted, second, third, first=1)
     assert stream.all_rows() == expected
     assert stream.spark.read.parquet(stream.archive).count() == table.num_rows
 
 
-def test_a_step_travels_without_what_it_remembers(stream: Stream, table: pa.Table) -> None:
+def test_a_pickled_step_resumes_without_its_caches(stream: Stream, table: pa.Table) -> None:
     step = stream.step(table, text=NAMED)
     step.output = str(stream.folder / "out")
     stream.run(step, table.slice(0, 60))
-    again = pickle.loads(pickle.dumps(step))
-    assert (again.definition, again.output, again.checkpoint) == (step.definition, step.output, step.checkpoint)
-    stream.run(again, table.slice(60), first=1)
+    unpickled = pickle.loads(pickle.dumps(step))
+    assert (unpickled.definition, unpickled.output, unpickled.checkpoint) == (
+        step.definition,
+        step.output,
+        step.checkpoint,
+    )
+    stream.run(unpickled, table.slice(60), first=1)
     written = stream.spark.read.parquet(step.output).drop("batch_id")
     rest = finish_correlation(stream.spark, stream.checkpoint)
     assert comparable(written, rest) == in_process(NAMED, table)

@@ -60,7 +60,7 @@ def test_a_workload_is_one_stream(source: Source) -> None:
     assert rows(result, source.finish()) == rows(expected)
 
 
-def test_a_silent_group_still_gives_its_window(source: Source) -> None:
+def test_the_window_of_an_idle_group_is_emitted(source: Source) -> None:
     quiet = pa.table({"symbol": ["Q"] * 2, "ts": seconds(0, 1), "price": [1.0, 5.0], "id": [0, 1]})
     others = [
         pa.table({"symbol": list("ABCDEF"), "ts": seconds(*[at] * 6), "price": [3.0] * 6, "id": range(6)})
@@ -72,7 +72,7 @@ def test_a_silent_group_still_gives_its_window(source: Source) -> None:
     assert [(row["symbol"], row["n"]) for row in result.to_pylist()] == [("Q", Decimal(1))]
 
 
-def test_late_rows_are_counted_and_left_out(source: Source) -> None:
+def test_late_rows_are_counted_and_dropped(source: Source) -> None:
     table = trades(400)
     late = pa.table({"symbol": ["A", "A"], "ts": seconds(1, 2), "price": [1.0, 5.0], "id": [-1, -2]}).cast(table.schema)
     first, second, third = pieces(table, 150, 300)
@@ -82,7 +82,7 @@ def test_late_rows_are_counted_and_left_out(source: Source) -> None:
     assert rows(result, source.finish()) == rows(ost.match(ost.events(QUERIES["sums"]), table))
 
 
-def test_what_a_stream_cannot_answer(source: Source) -> None:
+def test_queries_that_a_stream_cannot_answer_are_refused(source: Source) -> None:
     source.add(trades(10))
     without_windows = f"{HEAD} PATTERN SEQ(Low, High) RETURN COUNT(*)"
     with pytest.raises(QueryError, match="STREAM_NEEDS_WINDOWS"):
@@ -130,5 +130,5 @@ def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start) ->
     victim.wait()
     assert 3 not in batches(source, "commits")
     result = source.run(source.read().transform(answer(QUERIES["sums"])))
-    assert min(batch.batchId for batch in source.progress) == 3  # went on, did not begin anew
+    assert min(batch.batchId for batch in source.progress) == 3  # the stream resumed
     assert rows(result, source.finish()) == rows(ost.match(ost.events(QUERIES["sums"]), table))

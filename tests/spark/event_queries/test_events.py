@@ -126,11 +126,11 @@ QUERIES = {
 def test_spark_gives_the_rows_of_a_match_in_process(df: DataFrame, table: pa.Table, name: str) -> None:
     query = ost.events(QUERIES[name], type=None if "TYPE" in QUERIES[name] else "kind", time="ts")
     query = query.with_options(numbers="text")
-    wanted = ost.match(query, table)
+    expected = ost.match(query, table)
     result = df.transform(query)
-    assert result.columns == wanted.column_names
-    assert wanted.num_rows
-    assert rows(result) == rows(wanted)
+    assert result.columns == expected.column_names
+    assert expected.num_rows
+    assert rows(result) == rows(expected)
 
 
 def test_types(df: DataFrame) -> None:
@@ -162,7 +162,7 @@ def test_without_groups_and_windows_there_is_always_a_row(df: DataFrame, name: s
     assert row[0] == 0
 
 
-def test_no_rows_no_groups(df: DataFrame) -> None:
+def test_without_rows_there_are_no_groups(df: DataFrame) -> None:
     query = ost.events(QUERIES["groups"], type="kind", time="ts")
     assert df.where("false").transform(query).collect() == []
 
@@ -171,13 +171,13 @@ def test_no_rows_no_groups(df: DataFrame) -> None:
 
 
 def test_a_workload_is_one_dataframe(df: DataFrame, table: pa.Table) -> None:
-    asked = {name: text for name, text in QUERIES.items() if "TYPE" not in text}
-    workload = ost.Workload(asked, type="kind", time="ts", numbers="text")
-    wanted, result = workload.run(table), workload.run(df)
-    assert result.rows.columns == wanted.rows.column_names
-    assert rows(result.rows) == rows(wanted.rows)
+    queries = {name: text for name, text in QUERIES.items() if "TYPE" not in text}
+    workload = ost.Workload(queries, type="kind", time="ts", numbers="text")
+    expected, result = workload.run(table), workload.run(df)
+    assert result.rows.columns == expected.rows.column_names
+    assert rows(result.rows) == rows(expected.rows)
     for name in ("groups", "windows", "matches"):
-        assert rows(result[name]) == rows(wanted[name])
+        assert rows(result[name]) == rows(expected[name])
 
 
 def test_queries_with_one_group_by_are_shuffled_once(df: DataFrame) -> None:
@@ -196,10 +196,10 @@ def test_queries_with_one_group_by_are_shuffled_once(df: DataFrame) -> None:
 # --- errors -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_number_that_does_not_fit(session: SparkSession) -> None:
+def test_a_number_that_is_too_large_raises(session: SparkSession) -> None:
     df = session.range(200).selectExpr("id AS ts", "IF(id = 0, 'A', 'B') AS kind", "'x' AS g")
     query = ost.events("PATTERN SEQ(A, B+) GROUP BY g RETURN g, COUNT(*) AS n", type="kind", time="ts")
-    with pytest.raises(Exception) as caught:  # Spark's own kind
+    with pytest.raises(Exception) as caught:  # an exception of Spark
         df.transform(query).collect()
     error = unwrap(caught.value)
     assert error is not None
@@ -210,7 +210,7 @@ def test_a_number_that_does_not_fit(session: SparkSession) -> None:
     assert df.transform(query.with_options(numbers="log10")).first().n == pytest.approx(199 * np.log10(2))  # type: ignore[union-attr]
 
 
-def test_what_spark_refuses_is_shown_with_a_caret(df: DataFrame) -> None:
+def test_errors_of_spark_have_a_caret(df: DataFrame) -> None:
     text = "PATTERN SEQ(Request r, Travel t) WHERE nosuch(t.speed) > 1 RETURN COUNT(*)"
     query = ost.events(text, type="kind", time="ts")
     with pytest.raises(QueryError) as caught:

@@ -83,10 +83,10 @@ def test_types_that_are_numbers(spark: SparkSession) -> None:
         ost.paths(df, many, start="n1", node_types=kinds)
     with pytest.raises(ost.QueryError, match="node_types is a DataFrame"):
         ost.paths(df, "a[P]", start="n1", node_types=types)
-    assert ost.paths(df, many, start="n1").count() == 0  # nobody has a type
+    assert ost.paths(df, many, start="n1").count() == 0  # no node has a type
 
 
-def test_bounds_are_refused_where_they_mean_nothing(spark: SparkSession) -> None:
+def test_bounds_and_very_long_paths_are_refused(spark: SparkSession) -> None:
     df = spark.createDataFrame(graph_of(3)[0].to_pandas())
     with pytest.raises(ost.QueryError, match="walked by joins"):
         ost.paths(df, "a", start="n1", latency_bound="5 ms")
@@ -102,17 +102,17 @@ def test_many_questions_at_once(spark: SparkSession) -> None:
     learnt = ost.LearntProposer(
         [("what is a of n0", "n0", "a"), ("who shares a with n0", "n0", "a / ^a"), ("b of n0", "n0", "b")]
     )
-    asked = ost.GraphQuestions(ost.graph(triples), learnt, simple=True)
+    graph_questions = ost.GraphQuestions(ost.graph(triples), learnt, simple=True)
     questions = [
         (f"{text} {node}", node) for node in ("n1", "n2", "n3") for text in ("what is a of", "who shares a with")
     ]
     questions += [("nothing about n9", "nowhere"), (None, "n1")]
     table = pa.table({"question": [one for one, _ in questions], "topic": [two for _, two in questions]})
-    expected = asked.run(table).to_pylist()
+    expected = graph_questions.run(table).to_pylist()
     df = spark.createDataFrame(questions, "question string, topic string").repartition(3)
-    result = [row.asDict(recursive=True) for row in asked.run(df).collect()]
+    result = [row.asDict(recursive=True) for row in graph_questions.run(df).collect()]
     key = lambda row: (row["question"] or "", row["topic"])  # noqa: E731
     assert sorted(result, key=key) == sorted(expected, key=key)
     assert any(row["answers"] for row in expected)
     with pytest.raises(ost.QueryError, match="no column 'topic'"):
-        asked.run(df.drop("topic"))
+        graph_questions.run(df.drop("topic"))

@@ -71,7 +71,7 @@ def comparable(value: Any) -> Any:
     return repr(value)
 
 
-def test_the_columns_are_what_they_claim(every: DataFrame) -> None:
+def test_the_columns_have_the_types_of_their_values(every: DataFrame) -> None:
     kinds = [field.dataType.simpleString() for field in every.schema.fields[1:-1]]
     assert kinds == [*VALUES, *UNORDERED]
 
@@ -83,8 +83,10 @@ def test_shown_columns_keep_type_and_value(every: DataFrame) -> None:
 
 
 def test_measures_keep_type_and_value(every: DataFrame) -> None:
-    parts = (f"FIRST({c}, 1) AS {c}_first, LAST({c}) AS {c}_last, PREV(FIRST({c}), 1) AS {c}_none" for c in ALL_NAMES)
-    result = every.transform(ost.match_recognize(f"ORDER BY id MEASURES {', '.join(parts)} PATTERN (A+)"))
+    measures = (
+        f"FIRST({c}, 1) AS {c}_first, LAST({c}) AS {c}_last, PREV(FIRST({c}), 1) AS {c}_none" for c in ALL_NAMES
+    )
+    result = every.transform(ost.match_recognize(f"ORDER BY id MEASURES {', '.join(measures)} PATTERN (A+)"))
     (row,) = result.collect()
     values = {each.id: each for each in every.collect()}
     kinds = dict(every.dtypes)
@@ -102,9 +104,9 @@ def test_aggregates_have_the_types_of_spark(every: DataFrame) -> None:
     numbers = [name for name, kind in zip(NAMES, VALUES, strict=True) if kind in summed]
     texts += [f"{name}({c}) AS {name}_{c}" for c in numbers for name in ("sum", "avg")]
     result = every.transform(ost.match_recognize(f"ORDER BY id MEASURES {', '.join(texts)} PATTERN (A+)"))
-    wanted = every.selectExpr(*texts)
-    assert result.dtypes == wanted.dtypes
-    ((ours,), (theirs,)) = result.collect(), wanted.collect()
+    expected = every.selectExpr(*texts)
+    assert result.dtypes == expected.dtypes
+    ((ours,), (theirs,)) = result.collect(), expected.collect()
     for name in result.columns:
         if not name.startswith("all_"):
             assert repr(ours[name]) == repr(theirs[name]), name
@@ -123,8 +125,8 @@ def test_keys_and_order(every: DataFrame) -> None:
             "LAST(id) AS l, count(*) AS n PATTERN (A+)"
         )
         matched = pairs.transform(ost.match_recognize(clause, sort="spark" if i % 2 else "worker"))
-        part = matched.select("c", "f", "m", "l", "n")
-        result = part if result is None else result.union(part)
+        matched_rows = matched.select("c", "f", "m", "l", "n")
+        result = matched_rows if result is None else result.union(matched_rows)
     assert result is not None
     rows = [tuple(row) for row in result.collect()]
     assert sorted(rows) == sorted([(name, 2, 1, 0, 3) for name in NAMES] * 3)
@@ -252,13 +254,13 @@ def test_decimals_are_exact(spark: SparkSession) -> None:
     assert [tuple(row) for row in result.collect()] == [(Decimal("3.3000000000"), Decimal("4.2000000000"))]
 
 
-def test_fields_of_structs_are_named_as_spark_names_them(spark: SparkSession) -> None:
-    """From columns and fields as written, not from the columns in which values travel; in process the same."""
+def test_fields_of_structs_have_the_names_of_spark(spark: SparkSession) -> None:
+    """Names come from columns and fields as written, not from the shipped columns. In process they are the same."""
     inputs = pa.table({"id": [1, 2], "name": ["a", "b"], "s": [{"x": 1, "y": {"z": 2}}] * 2})
     clause = """ORDER BY id MEASURES struct(id, name) AS a, (A.id, name AS q) AS b, LAST(struct(ID, s.x)) AS c,
         struct(A.s.y.z, LAST(A.id), PREV(id), count(*), id + 1) AS d, array_agg(struct(A.id, A.name)) AS e
         PATTERN (A+) DEFINE A AS struct(A.id, 1).id > 0"""
-    wanted = {
+    expected_types = {
         "a": "struct<id:bigint,name:string>",
         "b": "struct<id:bigint,q:string>",
         "c": "struct<ID:bigint,x:bigint>",
@@ -266,6 +268,6 @@ def test_fields_of_structs_are_named_as_spark_names_them(spark: SparkSession) ->
         "e": "array<struct<id:bigint,name:string>>",
     }
     result = spark.createDataFrame(inputs).transform(ost.match_recognize(clause))
-    assert {field.name: field.dataType.simpleString() for field in result.schema.fields} == wanted
+    assert {field.name: field.dataType.simpleString() for field in result.schema.fields} == expected_types
     in_process = ost.match(clause, inputs)
     assert result.toArrow().to_pylist() == in_process.to_pylist()

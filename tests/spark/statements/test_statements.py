@@ -85,7 +85,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_clause_stands_where_a_table_may(t: DataFrame, place: str) -> None:
+def test_a_clause_may_replace_any_table(t: DataFrame, place: str) -> None:
     query, expected = PLACES[place]
     query = query.replace("%FALLS", FALLS).replace("%EACH", EACH).replace("%LENGTH", LENGTH)
     assert rows(ost.sql(query, t=t)) == expected
@@ -105,7 +105,7 @@ def test_text_around_the_clause_is_unchanged(spark: SparkSession, t: DataFrame, 
     )
     behind = " AS m -- { MATCH_RECOGNIZE (\nWHERE  L>3"
     result = ost.sql(f"{before}t {EACH}{behind}", t=t)
-    doubled = [part.replace("{", "{{").replace("}", "}}") for part in (before, behind)]
+    doubled = [text.replace("{", "{{").replace("}", "}}") for text in (before, behind)]
     assert statements[-1] == f"{doubled[0]}{{ost_mr0}}{doubled[1]}"
     assert result.columns == ["s", "u", "a {b}"]
     assert rows(result) == [("it's {} {x} MATCH_RECOGNIZE (", "}{", 4)]
@@ -141,7 +141,7 @@ def test_nothing_is_left_in_the_catalog(spark: SparkSession, t: DataFrame) -> No
     assert {table.name for table in spark.catalog.listTables()} == before
 
 
-def test_values_by_name_and_by_place(t: DataFrame) -> None:
+def test_parameters_by_name_and_by_position(t: DataFrame) -> None:
     named = f"SELECT :a AS a, l FROM (SELECT * FROM t WHERE id > :low) {EACH} WHERE l < :high"
     assert rows(ost.sql(named, t=t, args={"a": "x", "low": 2, "high": 4})) == [("x", 3)]
     each = "MATCH_RECOGNIZE (ORDER BY id MEASURES LAST(id) AS l PATTERN (A B??))"  # no values in there
@@ -185,7 +185,7 @@ def test_a_clause_in_the_recursive_term_of_its_own_input(spark: SparkSession, so
     assert caught.value.code == "CORRELATED_INPUT"
 
 
-def test_a_statement_that_ends_too_soon(spark: SparkSession) -> None:
+def test_an_incomplete_statement_is_refused(spark: SparkSession) -> None:
     with pytest.raises(ost.QueryError) as caught:
         ost.sql("SELECT * FROM", spark=spark)
     assert caught.value.code == "ANALYSIS_ERROR"  # for Spark, FROM names the column

@@ -57,7 +57,7 @@ def test_stream_and_finish_are_batch(source: Source, clause: str) -> None:
 
 
 def test_rows_in_any_order_wait_for_the_watermark(source: Source) -> None:
-    """No row is older than the watermark's delay, so none is late, however they come."""
+    """No row is older than the delay of the watermark, so no row is late in any order."""
     table = trades()
     jittered = np.argsort(np.arange(table.num_rows) + np.random.default_rng(3).integers(0, 100, table.num_rows))
     source.add(*pieces(table.take(pa.array(jittered)), 200, 400))
@@ -67,7 +67,7 @@ def test_rows_in_any_order_wait_for_the_watermark(source: Source) -> None:
     assert rows(result, source.finish()) == rows(ost.match(clause, table))
 
 
-def test_a_key_that_goes_silent_still_gives_its_match(source: Source) -> None:
+def test_the_match_of_an_idle_key_is_emitted(source: Source) -> None:
     """Only other buckets get rows. A timer releases waiting rows, and WITHIN ends open partial matches."""
     quiet = pa.table({"symbol": ["Q"] * 3, "ts": seconds(0, 1, 2), "price": [5.0, 3.0, 4.0], "id": [0, 1, 2]})
     others = [
@@ -83,7 +83,7 @@ def test_a_key_that_goes_silent_still_gives_its_match(source: Source) -> None:
 
 
 def with_late_rows() -> tuple[list[pa.Table], pa.Table]:
-    """Files of which the last begins with rows that are far too old, and one without a time; and all other rows."""
+    """Files, and all rows that aren't late. The last file begins with very old rows, and one without a time."""
     table = trades(symbols=3)
     late = pa.table({"symbol": ["A", "A", "B"], "ts": [*seconds(1, 2), None], "price": [2.0] * 3, "id": [-1, -2, -3]})
     first, second, third = pieces(table, 200, 400)
@@ -113,8 +113,8 @@ def test_late_rows_can_be_shown(source: Source) -> None:
 
 
 @pytest.mark.parametrize("delay", [None, "5 seconds"], ids=["without a watermark", "with one"])
-def test_eager_takes_rows_as_they_come(source: Source, delay: str | None) -> None:
-    """No row waits for the watermark: the last file's matches are given with it."""
+def test_eager_streams_match_rows_on_arrival(source: Source, delay: str | None) -> None:
+    """No row waits for the watermark. The matches of the last file are emitted in its own batch."""
     table = trades()
     clause = CLAUSES["skip to the next row, over the run"]
     result = source.add(*pieces(table, 200, 400)).run(source.read(delay).transform(matching(clause, eager=True)))
@@ -149,6 +149,6 @@ def test_a_clause_inside_sql_over_a_stream(source: Source) -> None:
     assert answer.isStreaming
     result = source.run(answer)
     rest = [row for row in source.finish().to_pylist() if row["n"] > 3]
-    wanted = [row for row in ost.match(CLAUSES["one row"], trades()).to_pylist() if row["n"] > 3]
-    got = [(row["symbol"], row["twice"]) for row in result.to_pylist()] + [(r["symbol"], 2 * r["n"]) for r in rest]
-    assert sorted(got, key=repr) == sorted(((row["symbol"], 2 * row["n"]) for row in wanted), key=repr)
+    expected = [row for row in ost.match(CLAUSES["one row"], trades()).to_pylist() if row["n"] > 3]
+    actual = [(row["symbol"], row["twice"]) for row in result.to_pylist()] + [(r["symbol"], 2 * r["n"]) for r in rest]
+    assert sorted(actual, key=repr) == sorted(((row["symbol"], 2 * row["n"]) for row in expected), key=repr)

@@ -56,11 +56,11 @@ def test_a_windowed_aggregation_over_the_decision_time(source: Source) -> None:
     dropped = sum(operator.numRowsDroppedByWatermark for batch in source.progress for operator in batch.stateOperators)
     assert dropped == 0
     times = dips.column("decided")
-    wanted = [
+    expected = [
         {"start": row["start"], "end": row["end"], "count": pc.sum(inside(times, row["start"], row["end"])).as_py()}
         for row in result.to_pylist()
     ]
-    assert result.to_pylist() == wanted
+    assert result.to_pylist() == expected
     assert result.num_rows >= 2
 
 

@@ -32,39 +32,39 @@ def refused(df: DataFrame, clause: str = CLAUSE, **options: Any) -> OstinatoErro
     return caught.value
 
 
-def test_without_order_by(marked: DataFrame) -> None:
+def test_a_stream_without_order_by_is_refused(marked: DataFrame) -> None:
     error = refused(marked, CLAUSE.replace("ORDER BY timestamp ", ""))
     assert error.code == "STREAM_NOT_SUPPORTED"
     assert "ORDER BY" in str(error)
 
 
-def test_backwards(marked: DataFrame) -> None:
+def test_a_descending_order_is_refused(marked: DataFrame) -> None:
     error = refused(marked, CLAUSE.replace("timestamp", "timestamp DESC"))
     assert error.code == "STREAM_NOT_SUPPORTED"
     assert "backwards" in str(error)
     assert "^" in str(error)
 
 
-def test_not_by_time(marked: DataFrame) -> None:
+def test_an_order_without_a_time_is_refused(marked: DataFrame) -> None:
     error = refused(marked, CLAUSE.replace("ORDER BY timestamp", "ORDER BY value, timestamp"))
     assert error.code == "STREAM_NOT_SUPPORTED"
     assert "BIGINT" in str(error)
 
 
-def test_without_a_watermark(clock: DataFrame) -> None:
+def test_a_stream_without_a_watermark_is_refused(clock: DataFrame) -> None:
     error = refused(clock)
     assert error.code == "STREAM_NEEDS_WATERMARK"
     assert 'df.withWatermark("timestamp", "10 minutes")' in str(error)
     assert clock.transform(ost.match_recognize(CLAUSE, eager=True)).isStreaming
 
 
-def test_the_watermark_is_on_another_column(marked: DataFrame) -> None:
+def test_a_watermark_on_another_column_is_refused(marked: DataFrame) -> None:
     error = refused(marked, CLAUSE.replace("timestamp", "other"))
     assert error.code == "STREAM_NEEDS_WATERMARK"
     assert "order by that first" in str(error)
 
 
-def test_another_state_store(spark: SparkSession) -> None:
+def test_another_state_store_is_refused(spark: SparkSession) -> None:
     other = spark.newSession()
     other.conf.set(STATE_STORE, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider")
     df = other.readStream.format("rate").load().withWatermark("timestamp", "1 minute")
@@ -74,7 +74,7 @@ def test_another_state_store(spark: SparkSession) -> None:
     assert f'spark.conf.set("{STATE_STORE}", ' in str(error)
 
 
-def test_options(marked: DataFrame) -> None:
+def test_invalid_options_are_refused(marked: DataFrame) -> None:
     assert refused(marked, late="keep").code == "INVALID_OPTION"
     assert refused(marked, buckets=0).code == "INVALID_OPTION"
     assert refused(marked, decision_time="n").code == "DUPLICATE_COLUMN"
@@ -96,7 +96,7 @@ def test_errors_of_the_clause_keep_their_caret(marked: DataFrame) -> None:
     ("pattern", "is_bounded"),
     [("A B", True), ("A B+", False), ("A B+) WITHIN INTERVAL '1' HOUR", True), ("A B+) MAXLENGTH 9", True)],
 )
-def test_unbounded_state_is_warned_of(marked: DataFrame, pattern: str, is_bounded: bool) -> None:
+def test_unbounded_state_raises_a_warning(marked: DataFrame, pattern: str, is_bounded: bool) -> None:
     clause = CLAUSE.replace("A B)", pattern if ")" in pattern else f"{pattern})")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -86,7 +86,7 @@ def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start) ->
     with pytest.raises(ost.QueryError, match="STREAM_NOT_SETTLED"):
         source.finish()
     result = source.run(source.read().transform(matching(CLAUSE)))
-    assert min(batch.batchId for batch in source.progress) == 3  # went on, did not begin anew
+    assert min(batch.batchId for batch in source.progress) == 3  # the stream resumed
     assert rows(result, source.finish()) == rows(ost.match(CLAUSE, table))
 
 
@@ -105,8 +105,8 @@ def test_ctrl_c_lets_the_batch_end(source: Source, in_a_process: Start) -> None:
     assert "stopped: " in output
     assert "Traceback" not in output
     source.add(second)
-    again = in_a_process(*words, "--once")
-    assert again.wait(_MOST_SECONDS) == 0
+    restarted = in_a_process(*words, "--once")
+    assert restarted.wait(_MOST_SECONDS) == 0
     assert "done: " in (source.folder / TOLD).read_text()
     result = source.session.read.parquet(source.output).toArrow()
     assert rows(result, source.finish()) == rows(ost.match(CLAUSE, table))

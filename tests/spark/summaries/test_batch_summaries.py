@@ -1,4 +1,4 @@
-"""Stream summaries on batch DataFrames: the answers are those in process, whatever the plan."""
+"""Stream summaries on batch DataFrames: with every plan, the answers are those in process."""
 
 from __future__ import annotations
 
@@ -47,25 +47,25 @@ def df(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(TABLE).repartition(3)
 
 
-def asked(expression: str = "A (B|C)* C", **options: Any) -> ost.StreamSummary:
-    given = {"type": "kind", "order_by": "ts", "within": "1 minute", "size": 7}
-    return ost.summary(expression, **{**given, **options})
+def order_summary(expression: str = "A (B|C)* C", **options: Any) -> ost.StreamSummary:
+    defaults = {"type": "kind", "order_by": "ts", "within": "1 minute", "size": 7}
+    return ost.summary(expression, **{**defaults, **options})
 
 
 def rows(result: DataFrame | pa.Table) -> list[str]:
     table = result if isinstance(result, pa.Table) else result.toArrow()
     zone = pa.timestamp("us", "UTC")
-    at = table.schema.get_field_index("asked_at")
-    if pa.types.is_timestamp(table.schema.field(at).type):
-        table = table.set_column(at, "asked_at", table.column(at).cast(zone))
+    time_index = table.schema.get_field_index("asked_at")
+    if pa.types.is_timestamp(table.schema.field(time_index).type):
+        table = table.set_column(time_index, "asked_at", table.column(time_index).cast(zone))
     return sorted(repr(_in_utc(row)) for row in table.to_pylist())
 
 
 def _in_utc(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _in_utc(part) for name, part in value.items()}
+        return {name: _in_utc(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_in_utc(part) for part in value]
+        return [_in_utc(item) for item in value]
     return value.astimezone(UTC) if isinstance(value, datetime) and value.tzinfo else value
 
 
@@ -86,14 +86,14 @@ QUERIES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("options", QUERIES.values(), ids=QUERIES)
 def test_answers_are_those_in_process(df: DataFrame, options: dict[str, Any]) -> None:
-    result = df.transform(asked(**options))
-    table = asked(**options).feed(TABLE).ask_all()
+    result = df.transform(order_summary(**options))
+    table = order_summary(**options).feed(TABLE).ask_all()
     assert result.columns == table.column_names
     assert rows(result) == rows(table)
 
 
 def test_types(df: DataFrame) -> None:
-    fields = {field.name: field.dataType for field in df.transform(asked(aggregate="SUM(fare)")).schema}
+    fields = {field.name: field.dataType for field in df.transform(order_summary(aggregate="SUM(fare)")).schema}
     assert fields == {
         "asked_at": s.TimestampType(),
         "value": s.DecimalType(38, 2),
@@ -115,7 +115,7 @@ def test_types(df: DataFrame) -> None:
 
 def fed_until(moment: datetime, **options: Any) -> list[tuple[Any, ...]]:
     mask = [at is not None and at <= moment for at in TABLE.column("ts").to_pylist()]
-    result = asked(**options).feed(TABLE.filter(pa.array(mask))).ask_all().to_pylist()
+    result = order_summary(**options).feed(TABLE.filter(pa.array(mask))).ask_all().to_pylist()
     return sorted(((row["my account"], row["count"], row["seen"]) for row in result), key=repr)
 
 
@@ -123,9 +123,9 @@ def counted(result: DataFrame) -> list[tuple[Any, ...]]:
     return sorted((tuple(row) for row in result.select("my account", "count", "seen").collect()), key=repr)
 
 
-def test_asked_at_a_list_of_times(df: DataFrame) -> None:
+def test_answers_at_a_list_of_times(df: DataFrame) -> None:
     early, late = BEGIN + timedelta(seconds=50), BEGIN + timedelta(seconds=300)
-    result = asked(partition_by="my account").run(df, at=[early, late])
+    result = order_summary(partition_by="my account").run(df, at=[early, late])
     assert result.count() == 14
     for moment in (early, late):
         there = result.where(F.col("asked_at") == F.lit(moment))
@@ -136,15 +136,15 @@ def test_times_are_those_of_the_sessions_clock(df: DataFrame) -> None:
     session = df.sparkSession.newSession()
     session.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     there = session.createDataFrame(TABLE)
-    summary, moment = asked(partition_by="my account"), BEGIN + timedelta(seconds=120)
+    summary, moment = order_summary(partition_by="my account"), BEGIN + timedelta(seconds=120)
     on_clock = ["2024-05-01 21:02:00", datetime(2024, 5, 1, 21, 2), moment]
     for written in on_clock:
         assert counted(summary.run(there, at=[written])) == fed_until(moment, partition_by="my account")
 
 
-def test_asked_at_rows(df: DataFrame) -> None:
+def test_answers_at_trigger_rows(df: DataFrame) -> None:
     flagged = df.withColumn("ask", F.expr("kind = 'X' AND n = 2"))
-    result = asked(partition_by="my account").run(flagged, at="ASK")
+    result = order_summary(partition_by="my account").run(flagged, at="ASK")
     triggers = {(row["my account"], row["ts"]) for row in flagged.where("ask AND ts IS NOT NULL").collect()}
     assert {(row["my account"], row["asked_at"]) for row in result.collect()} == triggers
     assert len(triggers) == result.count() > 5
@@ -154,17 +154,17 @@ def test_asked_at_rows(df: DataFrame) -> None:
     assert (one["my account"], one["count"], one["seen"]) in fed_until(moment, partition_by="my account")
 
 
-def test_no_rows(df: DataFrame) -> None:
+def test_answers_without_rows(df: DataFrame) -> None:
     nothing = df.where("1 = 0")
-    assert nothing.transform(asked(partition_by="my account")).collect() == []
-    answer = nothing.transform(asked(aggregate="SUM(n)")).collect()
+    assert nothing.transform(order_summary(partition_by="my account")).collect() == []
+    answer = nothing.transform(order_summary(aggregate="SUM(n)")).collect()
     assert [tuple(row) for row in answer] == [(None, None, 0, 0, [])]
-    assert [row["count"] for row in asked().run(nothing, at=[BEGIN]).collect()] == [0]
+    assert [row["count"] for row in order_summary().run(nothing, at=[BEGIN]).collect()] == [0]
 
 
-def test_nothing_runs_before_it_is_asked_for(df: DataFrame) -> None:
+def test_nothing_runs_before_an_action(df: DataFrame) -> None:
     broken = df.withColumn("kind", F.expr("CASE WHEN n = 2 THEN CAST(raise_error('read') AS STRING) ELSE kind END"))
-    assert broken.transform(asked()).columns == ["asked_at", "value", "count", "seen", "kept"]
+    assert broken.transform(order_summary()).columns == ["asked_at", "value", "count", "seen", "kept"]
 
 
 @pytest.mark.parametrize(
@@ -183,12 +183,12 @@ def test_nothing_runs_before_it_is_asked_for(df: DataFrame) -> None:
 )
 def test_refused_before_anything_runs(df: DataFrame, options: dict[str, Any], at: Any, code: str) -> None:
     with pytest.raises(QueryError, match=code):
-        asked(**options).run(df, at=at)
+        order_summary(**options).run(df, at=at)
 
 
 def test_trigger_events_are_for_streams(df: DataFrame) -> None:
     with pytest.raises(QueryError, match="INVALID_OPTION"):
-        asked().run(df, trigger_events="kind = 'X'")
+        order_summary().run(df, trigger_events="kind = 'X'")
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_trigger_events_are_for_streams(df: DataFrame) -> None:
 )
 def test_errors_of_tasks_are_ours(df: DataFrame, options: dict[str, Any], code: str) -> None:
     with pytest.raises(Exception) as caught:
-        df.transform(asked(options.pop("expression", "A C"), **options)).collect()
+        df.transform(order_summary(options.pop("expression", "A C"), **options)).collect()
     error = unwrap(caught.value)
     assert error is not None
     assert error.code == code

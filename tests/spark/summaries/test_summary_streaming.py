@@ -25,7 +25,7 @@ ASKS = "kind = 'ASK'"
 
 
 def orders(rows: int = 400, accounts: int = 5, seed: int = 3) -> pa.Table:
-    """Rows in the order of their times, four a second, with ties, a NULL key and rows that ask."""
+    """Rows in order of time, four per second, with ties, a NULL key and trigger rows."""
     rng = np.random.default_rng(seed)
     names = [None, *range(1, accounts)]
     kinds = np.array(["E", "H", "K", "other", "ASK"])[rng.choice(5, rows, p=[0.4, 0.2, 0.2, 0.1, 0.1])]
@@ -58,7 +58,7 @@ def summary(**changes: Any) -> ost.StreamSummary:
 
 
 def expected(description: ost.StreamSummary, table: pa.Table, at: str | None = None) -> pa.Table:
-    """The answers in process: as of each moment at which a key has a row of the kind, or of the last event."""
+    """The answers in process, at each row of the kind `at` for its key, or at the end."""
     if at is None:
         return description.feed(table).ask_all()
     keys = list(description.columns.keys)
@@ -66,15 +66,15 @@ def expected(description: ost.StreamSummary, table: pa.Table, at: str | None = N
     for row in table.filter(pa.compute.equal(table["kind"], at)).to_pylist():
         fed = summary_like(description).feed(table.filter(pa.compute.less_equal(table["ts"], pa.scalar(row["ts"]))))
         answers = fed.ask_all()
-        mine = [answer for answer in answers.to_pylist() if all(answer[key] == row[key] for key in keys)]
-        result.append(pa.Table.from_pylist([{**mine[0], "asked_at": row["ts"]}], answers.schema))
+        answers_of_key = [answer for answer in answers.to_pylist() if all(answer[key] == row[key] for key in keys)]
+        result.append(pa.Table.from_pylist([{**answers_of_key[0], "asked_at": row["ts"]}], answers.schema))
     together = pa.concat_tables(result)
-    distinct = {repr(row): at for at, row in enumerate(together.to_pylist())}
+    distinct = {repr(row): index for index, row in enumerate(together.to_pylist())}
     return together.take(pa.array(sorted(distinct.values())))
 
 
 def summary_like(description: ost.StreamSummary) -> ost.StreamSummary:
-    """An equal one that was fed nothing."""
+    """An equal summary without events."""
     return ost.StreamSummary(description.query, description.columns, description.form, description.buckets)
 
 
@@ -104,7 +104,7 @@ def updates(source: Source, answer: DataFrame) -> list[list[dict[str, Any]]]:
     [{}, {"aggregate": "COUNT", "partition_by": "account"}, {"aggregate": "AVG(price)", "partition_by": (), "size": 9}],
     ids=["sum", "count of one key column", "average without keys"],
 )
-def test_rows_that_ask_are_told_what_the_process_tells(source: Source, changes: dict[str, Any]) -> None:
+def test_trigger_rows_get_the_answers_of_the_process(source: Source, changes: dict[str, Any]) -> None:
     table, description = orders(), summary(**changes)
     source.add(*pieces(table, 150, 160, 300))
     result = source.run(description.run(source.read(), trigger_events=ASKS))
@@ -114,7 +114,7 @@ def test_rows_that_ask_are_told_what_the_process_tells(source: Source, changes: 
     assert result.num_rows > 10 and rest.num_rows > 0
 
 
-def test_every_micro_batch_tells_of_the_keys_it_touched(source: Source) -> None:
+def test_every_micro_batch_answers_for_its_keys(source: Source) -> None:
     table, description = orders(), summary()
     source.add(*pieces(table, 150, 160, 300))
     result = updates(source, description.run(source.read()))
@@ -129,7 +129,7 @@ def test_every_micro_batch_tells_of_the_keys_it_touched(source: Source) -> None:
     assert source.count("rows") == 400 and source.count("open_runs_change") == len(latest)
 
 
-def test_late_rows_are_counted_and_left_out(source: Source) -> None:
+def test_late_rows_are_counted_and_dropped(source: Source) -> None:
     table, description = orders(), summary()
     first, second, third = pieces(table, 150, 300)
     late = table.slice(0, 3)
@@ -139,7 +139,7 @@ def test_late_rows_are_counted_and_left_out(source: Source) -> None:
     assert rows(result, source.finish()) == rows(expected(description, table, at="ASK"))
 
 
-def test_numbers_too_large_are_our_error(source: Source) -> None:
+def test_numbers_too_large_raise(source: Source) -> None:
     ones = pa.table({"ts": seconds(*range(140)), "kind": ["E"] * 140})
     source.add(ones, pa.table({"ts": seconds(1000, 2000), "kind": ["E", "E"]}))
     description = ost.summary("E+", type="kind", order_by="ts", within="1 hour", size=200)
@@ -151,7 +151,7 @@ def test_numbers_too_large_are_our_error(source: Source) -> None:
 # --- asked from outside -----------------------------------------------------------------------------------------------
 
 
-def test_ask_at_any_moment(source: Source) -> None:
+def test_ask_at_any_time(source: Source) -> None:
     table, description = orders(), summary()
     source.add(*pieces(table, 150, 300))
     everything = description.run(source.read(), trigger_events=ASKS)
@@ -173,7 +173,7 @@ def test_ask_at_any_moment(source: Source) -> None:
     assert rows(everyone) == rows(fed.ask_all())
 
 
-def test_unknown_and_unfit_keys(source: Source) -> None:
+def test_unknown_and_invalid_keys(source: Source) -> None:
     source.add(orders(40))
     source.run(summary().run(source.read(), trigger_events=ASKS))
 
@@ -197,7 +197,7 @@ def test_without_keys_there_is_nothing_to_name(source: Source) -> None:
         ost.ask(source.session, source.checkpoint, 1)
 
 
-def test_asked_again_when_files_vanish(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ask_reads_again_if_files_vanish(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     source.add(orders(200))
     source.run(summary().run(source.read(), trigger_events=ASKS))
     answer = ost.ask(source.session, source.checkpoint, (1, "eu"))
@@ -218,7 +218,7 @@ def test_asked_again_when_files_vanish(source: Source, monkeypatch: pytest.Monke
         ost.ask(source.session, source.checkpoint, (1, "eu"))
 
 
-def test_checkpoints_of_others(source: Source) -> None:
+def test_checkpoints_of_other_queries_are_refused(source: Source) -> None:
     with pytest.raises(QueryError, match="NO_STATE"):
         ost.ask(source.session, source.checkpoint, 1)
     source.add(trades(40))
@@ -251,7 +251,9 @@ def test_a_summary_has_no_partial_matches(source: Source) -> None:
         ("INVALID_OPTION", lambda source: summary().run(source.read(), at=["2024-01-01"])),
     ],
 )
-def test_what_a_stream_cannot_answer(source: Source, code: str, run: Callable[[Source], DataFrame]) -> None:
+def test_queries_that_a_stream_cannot_answer_are_refused(
+    source: Source, code: str, run: Callable[[Source], DataFrame]
+) -> None:
     source.add(orders(10))
     with pytest.raises(QueryError, match=code):
         run(source)
@@ -263,13 +265,13 @@ def test_another_definition_refuses_the_state(source: Source) -> None:
     source.add(orders(100, seed=4))
     with pytest.raises(Exception, match="STATE_OF_OTHER_QUERY"):
         source.run(summary(size=7).run(source.read(), trigger_events=ASKS))
-    source.run(summary().run(source.read(), trigger_events="kind = 'other'"))  # other rows may ask
+    source.run(summary().run(source.read(), trigger_events="kind = 'other'"))  # the trigger rows may change
 
 
 # --- started again ----------------------------------------------------------------------------------------------------
 
 
-def kept(source: Source) -> list[str]:
+def stored_answers(source: Source) -> list[str]:
     return rows(ost.ask_all(source.session, source.checkpoint).toArrow())
 
 
@@ -309,8 +311,8 @@ def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start) ->
     victim.wait()
     assert 3 not in batches(source, "commits")
     result = source.run(description.run(source.read(), trigger_events=ASKS))
-    assert min(batch.batchId for batch in source.progress) == 3  # went on, did not begin anew
+    assert min(batch.batchId for batch in source.progress) == 3  # the stream resumed
     assert rows(result, source.finish()) == rows(expected(description, table, at="ASK"))
     watermark = source.progress[-1].eventTime["watermark"]
     known = table.filter(pa.compute.less_equal(table["ts"], pa.scalar(watermark).cast(table["ts"].type)))
-    assert kept(source) == rows(summary_like(description).feed(known).ask_all())
+    assert stored_answers(source) == rows(summary_like(description).feed(known).ask_all())

@@ -1,4 +1,4 @@
-"""Workloads of MATCH_RECOGNIZE queries on Spark: one pass for all, the rows of each as it gives them alone."""
+"""Workloads of MATCH_RECOGNIZE queries on Spark: one pass for all queries, with the rows of each query alone."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def rows(df: DataFrame) -> list[tuple[Any, ...]]:
     return sorted(map(tuple, df.collect()), key=repr)
 
 
-def test_every_query_gives_what_it_gives_alone(calls: DataFrame) -> None:
+def test_every_query_has_the_rows_that_it_has_alone(calls: DataFrame) -> None:
     queries = (AB, ABD, FIRST, SELECTED, WHOLE)
     result = clauses(calls, *queries)
     assert [operator.numbers for operator in result.operators] == [(0, 1, 2, 3), (4,)]
     for number, query in enumerate((AB, ABD, FIRST)):
-        alone = calls.transform(ost.match_recognize(query))
-        assert result.of_query(number).schema == alone.schema
-        assert rows(result.of_query(number)) == rows(alone)
+        expected_rows = calls.transform(ost.match_recognize(query))
+        assert result.of_query(number).schema == expected_rows.schema
+        assert rows(result.of_query(number)) == rows(expected_rows)
     expected = [(row["who"], row["who"].upper(), row["b"] - row["a"]) for row in ost.match(AB, CALLS).to_pylist()]
     assert rows(result.of_query(3)) == sorted(expected, key=repr)
 
@@ -55,24 +55,26 @@ def test_all_queries_in_one_table(calls: DataFrame) -> None:
     assert common.columns == ["query", "group", "measures"]
     assert common.schema["measures"].dataType.fieldNames() == ["a", "b", "d", "rise", "name", "apart"]
     result = [row.asDict(recursive=True) for row in common.collect()]
-    mine = [row["measures"] for row in result if row["query"] == "q2"]
+    measures_of_q2 = [row["measures"] for row in result if row["query"] == "q2"]
     expected = ost.match(ABD, CALLS).to_pylist()
-    assert sorted(row["d"] for row in mine) == sorted(row["d"] for row in expected)
-    assert {row["a"] for row in mine} == {str(row["a"]) for row in expected}  # q4 calls a text so: both are text
+    assert sorted(row["d"] for row in measures_of_q2) == sorted(row["d"] for row in expected)
+    assert {row["a"] for row in measures_of_q2} == {
+        str(row["a"]) for row in expected
+    }  # q4 has a text measure of this name, so both are text
     assert {row["measures"]["name"] for row in result if row["query"] == "q3"} == {"ANN", "BOB"}
     assert {row["group"]["who"] for row in result if row["query"] == "q4"} == {None}
 
 
-def test_what_was_given_up_comes_beside_the_rows(calls: DataFrame) -> None:
+def test_reports_come_with_the_rows(calls: DataFrame) -> None:
     result = clauses(calls, AB, ABD, request=BoundRequest(latency_bound="1 s"))
-    everything = common_rows(result.operator_rows(), reports=True)
-    reported = {row["query"] for row in everything.where("report IS NOT NULL").select("report.*").collect()}
+    all_rows = common_rows(result.operator_rows(), reports=True)
+    reported = {row["query"] for row in all_rows.where("report IS NOT NULL").select("report.*").collect()}
     assert reported == {"q1", "q2"}
-    assert everything.where("report IS NULL").count() == common_rows(result.operator_rows()).count() > 0
+    assert all_rows.where("report IS NULL").count() == common_rows(result.operator_rows()).count() > 0
 
 
-def test_clauses_that_fail_together_run_by_themselves(calls: DataFrame) -> None:
-    """Only the last B divides by zero: the search knows that no D follows it, the matcher doesn't."""
+def test_clauses_that_fail_together_run_separately(calls: DataFrame) -> None:
+    """Only the last B divides by zero. The search skips it because no D follows. The shared matcher evaluates it."""
     divides = ABD.replace("B AS kind = 'B'", "B AS kind = 'B' AND 1 / (B.n - A.n - 10) > -9")
     with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
         common_rows(clauses(calls, divides, divides, sharing="always").operator_rows()).collect()

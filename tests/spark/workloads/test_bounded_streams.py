@@ -1,4 +1,4 @@
-"""Workloads on the shared matcher, on streams: matches leave as they complete, bounds hold, restarts go on."""
+"""Workloads on the shared matcher, on streams: complete matches are emitted at once, bounds hold, streams resume."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SUMS = f"{HEAD} PATTERN SEQ(Low l, High+ h) GROUP BY symbol WITHIN 20 SECONDS TU
 
 
 def unnumbered(*tables: pa.Table) -> list[str]:
-    """On a stream a match that leaves as it completes has no number."""
+    """Rows without match numbers. On a stream, matches that are emitted when they complete have no numbers."""
     return sorted(repr({**row, "match_number": None}) for table in tables for row in table.to_pylist())
 
 
@@ -53,7 +53,7 @@ def workload(**options: Any) -> ost.Workload:
 
 
 def test_a_workload_of_all_kinds(source: Source) -> None:
-    """Matches that leave as they complete, windows, and sums: operators of their own, one stream."""
+    """Complete matches, windows and sums have separate operators in one stream."""
     table = trades(400)
     source.add(*pieces(table, 150, 300))
     bounded_workload = workload()
@@ -84,7 +84,7 @@ def bounded(read: Any) -> Any:
     return ost.Workload([QUERIES["span"], QUERIES["absence"]], buckets=4, **BOUND).run(read).with_metrics
 
 
-def test_a_bound_gives_a_subset_and_says_what_it_gave_up(source: Source) -> None:
+def test_a_bound_gives_a_subset_and_reports_losses(source: Source) -> None:
     table = trades(3_000)
     source.add(*pieces(table, 1_000, 2_000))
     queries = [QUERIES["span"], QUERIES["absence"]]
@@ -117,7 +117,7 @@ def test_metrics_of_a_stream(source: Source) -> None:
     assert sum(result["events"].to_pylist()) > 0
 
 
-def test_a_stream_goes_on_under_another_bound_but_not_under_a_ratio(source: Source) -> None:
+def test_a_stream_resumes_with_another_bound_but_not_with_a_ratio(source: Source) -> None:
     def bounded(**options: Any) -> DataFrame:
         return ost.Workload([QUERIES["span"]], buckets=4, **{**BOUND, **options}).run(source.read()).rows
 
@@ -134,7 +134,7 @@ def test_a_stream_goes_on_under_another_bound_but_not_under_a_ratio(source: Sour
         source.run(bounded(latency_bound=0.5))
 
 
-def test_a_clock_that_its_checkpoint_cannot_keep_is_refused(source: Source) -> None:
+def test_a_clock_that_its_checkpoint_cannot_store_is_refused(source: Source) -> None:
     class Slow(RealClock):
         pass
 
@@ -160,7 +160,7 @@ def test_a_changed_workload_refuses_the_state(source: Source) -> None:
         (f"{HEAD} PATTERN SEQ(Low, High) WITHIN 9 EVENTS SLIDE 3 EVENTS RETURN MATCHES", "STREAM_NEEDS_WINDOWS"),
     ],
 )
-def test_what_a_stream_cannot_answer(source: Source, text: str, code: str) -> None:
+def test_queries_that_a_stream_cannot_answer_are_refused(source: Source, text: str, code: str) -> None:
     source.add(trades(10))
     with pytest.raises(QueryError, match=code):
         source.read().transform(ost.events(text))
@@ -181,6 +181,6 @@ def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start, tm
     victim.wait()
     assert 3 not in batches(source, "commits")
     result = source.run(bounded(source.read()))
-    assert min(batch.batchId for batch in source.progress) == 3  # went on, did not begin anew
+    assert min(batch.batchId for batch in source.progress) == 3  # the stream resumed
     assert unnumbered(result) == unnumbered(expected)
     assert unnumbered(source.finish()) == unnumbered(undisturbed.finish())

@@ -61,22 +61,22 @@ def test_without_a_bound_the_rows_are_those_of_one_process(df: DataFrame, table:
     assert result.metrics is None and result.with_metrics is None
 
 
-def test_a_bound_gives_a_subset_and_says_what_it_gave_up(spark: SparkSession) -> None:
+def test_a_bound_gives_a_subset_and_reports_losses(spark: SparkSession) -> None:
     table = events(4_000)
     workload = ost.Workload([FIRST, SECOND, NO_GROUP], latency_bound={"q1": "5 ns"}, clock=CLOCK)
     exact = ost.Workload([FIRST, SECOND, NO_GROUP]).run(table)
     both = workload.run(spark.createDataFrame(table)).with_metrics
     assert both is not None
-    everything = both.persist()
-    reports = everything.where("report IS NOT NULL").select("query", "report.*").collect()
+    all_rows = both.persist()
+    reports = all_rows.where("report IS NOT NULL").select("query", "report.*").collect()
     assert {row["query"] for row in reports} == {"q1", "q2"}
     assert sum(row["events"] for row in reports if row["query"] == "q1") > 0
     dropped = {query: sum(row["dropped"] for row in reports if row["query"] == query) for query in ("q1", "q2")}
     assert dropped["q1"] > 0 == dropped["q2"]
-    matched = everything.where("report IS NULL")
+    matched = all_rows.where("report IS NULL")
     known = _matches(exact.rows.to_pylist())
     result = _matches([row.asDict(recursive=True) for row in matched.collect()])
-    assert Counter(result) < Counter(known)  # rows of one time and value look alike, so a match may be there twice
+    assert Counter(result) < Counter(known)  # rows may have equal times and values, so matches may look equal
     assert _unbounded(result) == _unbounded(known)
 
 
@@ -86,12 +86,12 @@ def _unbounded(result: list[str]) -> list[str]:
 
 def _matches(result: list[dict[str, object]]) -> list[str]:
     """Query and events of each match. These don't depend on other matches."""
-    kept = []
+    texts = []
     for row in result:
         assert isinstance(row["events"], list)
-        told = [(event["variable"], event["ts"].timestamp(), event["v"]) for event in row["events"]]
-        kept.append(f"{row['query']} {row['group']} {told}")
-    return sorted(kept)
+        event_values = [(event["variable"], event["ts"].timestamp(), event["v"]) for event in row["events"]]
+        texts.append(f"{row['query']} {row['group']} {event_values}")
+    return sorted(texts)
 
 
 def test_metrics_have_a_row_for_each_task_and_query(df: DataFrame) -> None:
@@ -105,7 +105,7 @@ def test_metrics_have_a_row_for_each_task_and_query(df: DataFrame) -> None:
     assert result.rows.count() == ost.Workload([FIRST, SECOND]).run(df).rows.count()
 
 
-def test_metrics_say_what_was_given_up_in_each_period(spark: SparkSession) -> None:
+def test_metrics_have_the_losses_of_each_period(spark: SparkSession) -> None:
     table = events(4_000)
     result = ost.Workload([NO_GROUP], latency_bound="5 ns", clock=CLOCK).run(spark.createDataFrame(table))
     assert result.metrics is not None
@@ -123,7 +123,7 @@ def test_explain_of_a_result_points_to_its_metrics(df: DataFrame) -> None:
     assert "Losses" not in ost.explain(ost.Workload([FIRST, SECOND]).run(df)).text
 
 
-def test_what_cannot_be_bounded_is_refused_before_anything_runs(df: DataFrame) -> None:
+def test_queries_that_cannot_be_bounded_are_refused_while_planning(df: DataFrame) -> None:
     with pytest.raises(QueryError, match="BOUND_NOT_SUPPORTED"):
         ost.Workload([FIRST, NEXT], latency_bound="5 ms").run(df)
     with pytest.raises(QueryError, match="BOUND_NOT_SUPPORTED"):

@@ -1,4 +1,4 @@
-"""Workloads of MATCH_RECOGNIZE queries on streams: together or by themselves they give the rows of the batch."""
+"""Workloads of MATCH_RECOGNIZE queries on streams: shared or separate, they have the rows of the batch."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ SELECTED = f"SELECT m.b - m.a AS apart, symbol FROM trades MATCH_RECOGNIZE ({LOW
 TOGETHER = {"low": LOW_HIGH, "clear": NO_MID, "apart": SELECTED}
 
 
-def told(*tables: pa.Table) -> Counter[str]:
+def values_of(*tables: pa.Table) -> Counter[str]:
     """The values of rows, without the empty columns of other queries."""
-    return Counter(repr(_said(row)) for table in tables for row in table.to_pylist())
+    return Counter(repr(_without_nulls(row)) for table in tables for row in table.to_pylist())
 
 
-def _said(value: Any) -> Any:
-    """A struct of NULLs says nothing."""
+def _without_nulls(value: Any) -> Any:
+    """The value without NULL fields. A struct of NULLs becomes None."""
     if not isinstance(value, dict):
         return value
-    said = {name: _said(inner) for name, inner in value.items()}
-    return sorted((name, repr(inner)) for name, inner in said.items() if inner is not None) or None
+    fields = {name: _without_nulls(inner) for name, inner in value.items()}
+    return sorted((name, repr(inner)) for name, inner in fields.items() if inner is not None) or None
 
 
 def test_stream_and_finish_are_batch(source: Source) -> None:
-    """Rows out of order, ties and a NULL key; the stream is stopped and goes on."""
+    """The rows have ties and a NULL key, and aren't in order. The stream is stopped and resumed."""
     table = trades(400)
     first, second, third = pieces(table, 150, 300)
     workload = ost.Workload(TOGETHER, buckets=4)
@@ -61,7 +61,7 @@ def test_stream_and_finish_are_batch(source: Source) -> None:
     rest = source.finish()
     expected = workload.run(table).rows
     assert result.schema.names == rest.schema.names == expected.schema.names
-    assert told(result, rest) == told(expected)
+    assert values_of(result, rest) == values_of(expected)
     assert set(result["query"].to_pylist()) == set(TOGETHER)
     assert rest.num_rows > 0
     assert source.count("late_rows") == 0
@@ -77,12 +77,12 @@ def test_one_query_in_its_own_columns(source: Source) -> None:
         assert result[name].schema == batch[name].schema
         assert result[name].isStreaming
     rows = source.run(result["apart"])
-    assert told(rows) < told(ost.match(SELECTED, table))
+    assert values_of(rows) < values_of(ost.match(SELECTED, table))
     assert rows.num_rows > 20
 
 
 def test_a_workload_of_all_kinds(source: Source) -> None:
-    """Clauses together, a clause by itself, and an event query: operators of their own, one stream."""
+    """Shared clauses, a separate clause and an event query have separate operators in one stream."""
     table = trades(300)
     source.add(*pieces(table, 150))
     workload = ost.Workload({"low": LOW_HIGH, "clear": NO_MID, "rises": RISES, "sums": SUMS}, buckets=4)
@@ -91,12 +91,12 @@ def test_a_workload_of_all_kinds(source: Source) -> None:
     assert set(result.schema.names) == set(expected.schema.names)
     finished = [ost.finish(source.session, source.checkpoint, operator=number).toArrow() for number in range(3)]
     rest = [pa.Table.from_pylist([_in_common(row) for row in one.to_pylist()]) for one in finished]
-    assert told(result, *rest) == told(expected)
+    assert values_of(result, *rest) == values_of(expected)
     assert set(result["query"].to_pylist()) == {"low", "clear", "rises", "sums"}
 
 
 def _in_common(row: dict[str, Any]) -> dict[str, Any]:
-    """An operator of one query gives that one's own columns at the end."""
+    """The row in the columns of the workload. At the end, an operator of one query has the columns of that query."""
     if "query" in row:
         return row
     if "window_start" in row:
@@ -113,7 +113,7 @@ def bounded(read: DataFrame) -> DataFrame:
     return result
 
 
-def test_a_bound_gives_a_subset_and_says_what_it_gave_up(source: Source) -> None:
+def test_a_bound_gives_a_subset_and_reports_losses(source: Source) -> None:
     table = trades(2_000)
     source.add(*pieces(table, 700, 1_400))
     result = source.run(bounded(source.read()))
@@ -122,7 +122,7 @@ def test_a_bound_gives_a_subset_and_says_what_it_gave_up(source: Source) -> None
     exact = ost.Workload({"low": LOW_HIGH, "clear": NO_MID}).run(table).rows
     assert {row["query"] for row in reports} == {"low", "clear"}
     assert sum(row["dropped"] for row in reports) > 0
-    assert told(matched) < told(exact)
+    assert values_of(matched) < values_of(exact)
     metrics = ost.Workload([LOW_HIGH], latency_bound="1 s").run(source.read()).metrics
     assert metrics is not None
     assert metrics.isStreaming and "dropped" in metrics.columns
@@ -145,10 +145,10 @@ def clock(streaming: SparkSession) -> DataFrame:
     return streaming.readStream.format("rate").load().selectExpr(*columns)
 
 
-def test_what_a_stream_needs(clock: DataFrame) -> None:
+def test_a_stream_needs_a_watermark_and_an_order_by_time(clock: DataFrame) -> None:
     with pytest.raises(QueryError, match="STREAM_NEEDS_WATERMARK") as caught:
         ost.Workload([LOW_HIGH, RISES]).run(clock)
-    assert "eager" not in str(caught.value)  # a workload knows no such option
+    assert "eager" not in str(caught.value)  # a workload has no such option
     marked = clock.withWatermark("ts", "1 minute")
     for text in (LOW_HIGH.replace("ts, id", "id, ts"), RISES.replace("ts, id", "ts DESC")):
         with pytest.raises(QueryError, match="STREAM_NOT_SUPPORTED"):
@@ -156,7 +156,7 @@ def test_what_a_stream_needs(clock: DataFrame) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "reason"),
     [
         (ENDS, "`$`"),
         (LOW_HIGH.replace("(L X*", "(^ L X*"), "`^`"),
@@ -165,16 +165,16 @@ def test_what_a_stream_needs(clock: DataFrame) -> None:
         (RISES, "ALL MATCHES can have one"),
     ],
 )
-def test_what_can_t_be_bounded_on_a_stream(clock: DataFrame, text: str, why: str) -> None:
+def test_queries_that_cannot_be_bounded_on_a_stream_are_refused(clock: DataFrame, text: str, reason: str) -> None:
     marked = clock.withWatermark("ts", "1 minute")
-    with pytest.raises(QueryError, match=f"query 'q1' can't be bounded: .*{re.escape(why)}") as caught:
+    with pytest.raises(QueryError, match=f"query 'q1' can't be bounded: .*{re.escape(reason)}") as caught:
         ost.Workload([text], latency_bound="1 ms").run(marked)
     assert caught.value.code == "BOUND_NOT_SUPPORTED"
     assert "latency_bound=" in str(caught.value)
     assert ost.Workload([text, LOW_HIGH], latency_bound={"q2": "1 ms"}).run(marked)["q1"].isStreaming
 
 
-def test_state_without_a_bound_is_warned_of(clock: DataFrame) -> None:
+def test_unbounded_state_raises_a_warning(clock: DataFrame) -> None:
     endless = LOW_HIGH.replace("WITHIN INTERVAL '8' SECOND", "")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -197,6 +197,6 @@ def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start, tm
     victim.wait()
     assert 2 not in batches(source, "commits")
     result = source.run(bounded(source.read()))
-    assert min(batch.batchId for batch in source.progress) == 2  # went on, did not begin anew
-    assert told(result) == told(expected)
-    assert told(source.finish()) == told(undisturbed.finish())
+    assert min(batch.batchId for batch in source.progress) == 2  # the stream resumed
+    assert values_of(result) == values_of(expected)
+    assert values_of(source.finish()) == values_of(undisturbed.finish())

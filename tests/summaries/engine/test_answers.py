@@ -1,4 +1,4 @@
-"""Answers of many keys in columns equal those of each key alone; pools and keyed summaries survive bytes."""
+"""Answers of many keys in columns equal those of each key alone. Pools and keyed summaries are restored from bytes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KEYS = st.lists(st.integers(0, 3), min_size=14)
 
 
 def plain(answering: Answering, answers: Answers, at: int) -> SingleAnswer:
-    """One answer of the columns as an object of its own."""
+    """One answer of the columns as an object."""
     events = answers.events
     rows = slice(events.first[at], events.first[at + 1])
     names = answering.summary.automaton.types
@@ -51,12 +51,12 @@ def plain(answering: Answering, answers: Answers, at: int) -> SingleAnswer:
 
 @pytest.mark.kernel
 @given(queries(tuple(Strategy)), streams(14), KEYS)
-def test_columns_say_what_each_key_says(
+def test_columns_have_the_answers_of_each_key(
     query: SummaryQuery, events: list[oracle.SummaryEvent], keys: list[int]
 ) -> None:
     pool = SummaryPool(Summary(query))
     pool.advance(keys[: len(events)], columns(pool.summary, events))
-    answers = pool.ask_many(range(5))  # 4 had no event
+    answers = pool.ask_many(range(5))  # key 4 has no events
     for key in range(5):
         expected = ask(pool.summary, pool.state(key))
         assert plain(pool.answering, answers, key) == expected
@@ -77,7 +77,7 @@ def test_the_interpreted_kernel_counts_the_same(query: SummaryQuery, events: lis
 
 @pytest.mark.parametrize("letters", [60, 600, 1100])
 def test_counts_beyond_doubles(letters: int) -> None:
-    """Above 2**53, in a summary that is too large for the quick way, and in one with wide numbers."""
+    """Counts above 2**53, in a summary that is too large for the fast method, and in one with wide numbers."""
     pool = SummaryPool(Summary(SummaryQuery("ab*c", 5000, 1300)))
     text = "a" + "b" * letters + "c"
     keys = [1] * len(text) + [2] * 2
@@ -114,28 +114,28 @@ def test_sums_beyond_64_bits() -> None:
     st.integers(0, 14),
     st.sampled_from([None, {"A"}, {"A", "B"}]),
 )
-def test_keyed_summaries_survive_bytes(
+def test_keyed_summaries_are_restored_from_bytes(
     query: SummaryQuery, events: list[oracle.SummaryEvent], keys: list[int], cut: int, keyed_types: set[str] | None
 ) -> None:
     types = KeyedSummary(query).base.automaton.types
     used_types = None if keyed_types is None else frozenset(keyed_types & set(types)) or None
     query = replace(query, partition_by=("k",), keyed_types=used_types)
-    whole, first, second = (KeyedSummary(query) for _ in range(3))
+    unstored, first, second = (KeyedSummary(query) for _ in range(3))
     keys = keys[: len(events)]
-    for keyed in (whole, first):
+    for keyed in (unstored, first):
         keyed.advance(keys[:cut], columns(keyed.base, events[:cut]))
     second.restore(first.to_bytes())
     assert second.to_bytes() == first.to_bytes()
-    for keyed in (whole, second):
+    for keyed in (unstored, second):
         keyed.advance(keys[cut:], columns(keyed.base, events[cut:]))
     for key in range(4):
-        again, expected = (ask(keyed.pool.summary, keyed.pool.state(key)) for keyed in (second, whole))
-        assert again == expected
-    shared = [plain(Answering(keyed.base), keyed.ask_shared(), 0) for keyed in (second, whole)]
+        restored, expected = (ask(keyed.pool.summary, keyed.pool.state(key)) for keyed in (second, unstored))
+        assert restored == expected
+    shared = [plain(Answering(keyed.base), keyed.ask_shared(), 0) for keyed in (second, unstored)]
     assert shared[0] == shared[1]
 
 
-def test_wide_summaries_survive_bytes() -> None:
+def test_wide_summaries_are_restored_from_bytes() -> None:
     query = SummaryQuery("ab*c", 5000, 1300, partition_by=("k",))
     first, second = KeyedSummary(query), KeyedSummary(query)
     text = "a" + "b" * 1100
@@ -156,7 +156,7 @@ SPOILT: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
 @pytest.mark.parametrize("of_pool", [True, False])
-def test_bytes_that_are_none(spoil: Callable[[bytes], bytes], of_pool: bool) -> None:
+def test_invalid_bytes_are_refused(spoil: Callable[[bytes], bytes], of_pool: bool) -> None:
     keyed = KeyedSummary(SummaryQuery("ab", 9, 3, partition_by=("k",)))
     keyed.advance([1, 2], SummaryEvents(np.array([5, 6]), np.array([0, 0])))
     data = spoil(pool_to_bytes(keyed.pool) if of_pool else keyed.to_bytes())
@@ -167,7 +167,7 @@ def test_bytes_that_are_none(spoil: Callable[[bytes], bytes], of_pool: bool) -> 
             keyed.restore(data)
 
 
-def test_bytes_of_another_query() -> None:
+def test_bytes_of_another_query_are_refused() -> None:
     data = KeyedSummary(SummaryQuery("ab", 9, 3, partition_by=("k",))).to_bytes()
     with pytest.raises(MatchError, match="another query"):
         KeyedSummary(SummaryQuery("ab", 8, 3, partition_by=("k",))).restore(data)

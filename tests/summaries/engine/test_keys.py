@@ -1,4 +1,4 @@
-"""Many keys: each has the summary that it would have by itself; shared events belong to all, and count once."""
+"""Summaries of many keys equal those of each key alone. Shared events belong to all keys, and count once."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from ostinato.summaries.language.type_automaton import compile_expression, with_
 
 @pytest.mark.kernel
 @given(queries(tuple(Strategy)), streams(14), st.lists(st.integers(0, 3), min_size=14), st.integers(0, 14))
-def test_a_pool_holds_what_each_key_would_hold_by_itself(
+def test_a_pool_has_the_summary_of_each_key_alone(
     query: SummaryQuery, events: list[oracle.SummaryEvent], keys: list[int], cut: int
 ) -> None:
     summary = Summary(query)
     pool = SummaryPool(summary)
     keys = keys[: len(events)]
-    for part in (slice(0, cut), slice(cut, None)):
-        pool.advance(keys[part], columns(summary, events[part]))
+    for batch in (slice(0, cut), slice(cut, None)):
+        pool.advance(keys[batch], columns(summary, events[batch]))
     assert len(pool) == len(set(keys))
     for key in range(4):
-        alone = [event for event, of_key in zip(events, keys, strict=True) if of_key == key]
-        state = summary.advance(columns(summary, alone), summary.new_state())
+        events_of_key = [event for event, of_key in zip(events, keys, strict=True) if of_key == key]
+        state = summary.advance(columns(summary, events_of_key), summary.new_state())
         assert pool.state(key).to_bytes() == state.to_bytes()
 
 
 @pytest.mark.kernel
-def test_a_summary_that_outgrows_doubles_leaves_the_arrays() -> None:
+def test_a_summary_with_counts_beyond_doubles_becomes_wide() -> None:
     summary = Summary(SummaryQuery("ab*c", 5000, 1300))
     pool = SummaryPool(summary)
     letters = "a" + "b" * 1100 + "cb"
     for first in range(0, 1103, 300):
-        part = letters[first : first + 300]
-        time = np.repeat(np.arange(first, first + len(part)), 2)
-        names = [letter for letter in part for _ in "xy"]
-        keys = ["large" if place % 2 else "small" for place in range(len(names))]
+        letters_of_batch = letters[first : first + 300]
+        time = np.repeat(np.arange(first, first + len(letters_of_batch)), 2)
+        names = [letter for letter in letters_of_batch for _ in "xy"]
+        keys = ["large" if row % 2 else "small" for row in range(len(names))]
         codes = summary.codes([n if k == "large" or n != "b" else "?" for n, k in zip(names, keys, strict=True)])
         pool.advance(keys, SummaryEvents(time, codes))
     assert pool.ask_many(["large", "small"]).count.tolist() == [2**1100, 1]
@@ -63,7 +63,7 @@ def total(keyed: KeyedSummary) -> int:
 
 @pytest.mark.kernel
 @given(expressions, windows, streams(9), st.lists(st.integers(0, 2), min_size=9), st.sets(st.integers(0, 9)), st.data())
-def test_keys_on_some_types_only(
+def test_keys_of_some_types_only(
     expression: str,
     window: int,
     events: list[oracle.SummaryEvent],
@@ -85,7 +85,7 @@ def test_keys_on_some_types_only(
     assert total(keyed) == len(agreeing)
 
 
-def test_a_key_knows_shared_events_from_before_its_birth() -> None:
+def test_a_new_key_has_earlier_shared_events() -> None:
     keyed = KeyedSummary(SummaryQuery("A(BC)?", 100, 9, partition_by=("id",), keyed_types=frozenset("BC")))
     keyed.advance([None, "x", "y", "x"], SummaryEvents(np.arange(4), keyed.codes(list("ABBC"))))
     keyed.advance(["z", "z"], SummaryEvents(np.arange(4, 6), keyed.codes(list("BC"))))

@@ -1,4 +1,4 @@
-"""The driver: what it keeps and answers, what it refuses, and that states survive being stored."""
+"""The summary driver: kept events, answers, refused queries and events, and stored states."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def refused(**changes: object) -> str:
 # --- answers ----------------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_tells_the_kept_events_and_what_they_contribute() -> None:
+def test_an_answer_has_the_kept_events_and_their_contributions() -> None:
     summary = Summary(SummaryQuery("AB*C", 10, 5, SummaryAggregate.SUM))
     answer = ask(summary, after(summary, "AxBC", values=[1, 9, 2, 4]))
     assert (answer.value, answer.count, answer.seen) == (1 + 4 + 1 + 2 + 4, 2, 4)
@@ -52,7 +52,7 @@ def test_a_new_summary_has_an_answer() -> None:
         assert (answer.value, answer.count, answer.kept) == (value, 0, ())
 
 
-def test_matches_that_left_the_window_still_count() -> None:
+def test_matches_outside_the_window_still_count() -> None:
     summary = Summary(QUERY)
     state = after(summary, "ACAAAAAA", times=[1, 2, 100, 200, 300, 400, 500, 600])
     assert ask(summary, state).value == 1
@@ -80,7 +80,7 @@ def test_sums_of_doubles_are_rounded_once() -> None:
     assert ask(summary, after(summary, "aab", values=[0.1, 0.2, 1e-30])).value == math.fsum([0.1, 0.2, 2e-30])
 
 
-def test_negative_values_count_with_their_sign_and_choose_by_their_size() -> None:
+def test_negative_values_are_summed_with_sign_and_ranked_by_size() -> None:
     query = SummaryQuery("ab", 100, 3, SummaryAggregate.SUM, strategy=Strategy.PRESENT)
     summary = Summary(query)
     state = after(summary, "aabb", values=[-50, 2, 1, 3])
@@ -99,26 +99,26 @@ def test_null_adds_nothing() -> None:
 # --- strategies -------------------------------------------------------------------------------------------------------
 
 
-def test_random_draws_by_seed_and_place_in_the_stream() -> None:
+def test_random_draws_by_seed_and_position_in_the_stream() -> None:
     letters = "ABC" * 20
-    kept = {}
+    numbers_by_seed = {}
     for seed in (1, 2):
         summary = Summary(replace(QUERY, strategy=Strategy.RANDOM, seed=seed))
-        kept[seed] = numbers(summary, after(summary, letters))
-        assert kept[seed] == numbers(summary, after(summary, letters))
-        assert kept[seed][-1] == 60
-    assert kept[1] != kept[2]
+        numbers_by_seed[seed] = numbers(summary, after(summary, letters))
+        assert numbers_by_seed[seed] == numbers(summary, after(summary, letters))
+        assert numbers_by_seed[seed][-1] == 60
+    assert numbers_by_seed[1] != numbers_by_seed[2]
 
 
-def test_random_reaches_every_place() -> None:
-    gone: set[int] = set()
+def test_random_may_drop_any_event() -> None:
+    dropped: set[int] = set()
     for seed in range(40):
         summary = Summary(replace(QUERY, strategy=Strategy.RANDOM, seed=seed))
-        gone |= {1, 2, 3, 4, 5} - set(numbers(summary, after(summary, "ABCABC")))
-    assert gone == {1, 2, 3, 4, 5}
+        dropped |= {1, 2, 3, 4, 5} - set(numbers(summary, after(summary, "ABCABC")))
+    assert dropped == {1, 2, 3, 4, 5}
 
 
-def test_equal_benefits_let_the_oldest_go_and_a_newcomer_must_be_better() -> None:
+def test_of_equal_benefits_the_oldest_is_dropped_and_a_new_event_must_be_better() -> None:
     summary = Summary(SummaryQuery("ab", 10, 2, strategy=Strategy.PRESENT))
     assert numbers(summary, after(summary, "aaa")) == [1, 2]
     assert numbers(summary, after(summary, "aab")) == [2, 3]
@@ -135,12 +135,12 @@ def test_learnt_probabilities_come_close_to_those_of_the_stream() -> None:
     assert changed.columns.probabilities[0] > 0.95
 
 
-def test_the_published_rule_may_end_with_nothing_and_the_capped_one_does_not() -> None:
+def test_the_published_rule_keeps_fewer_matches_than_the_capped_one() -> None:
     weights = 1 / np.arange(1, 8)
     probabilities = weights / weights.sum()
     letters = "".join(np.random.default_rng(3).choice(list("abcdefg"), 5000, p=probabilities))
-    given = tuple(zip("abcdefg", probabilities.tolist(), strict=True))
-    query = SummaryQuery("a(b*c)*d(e|f)g*", 500, 100, probabilities=given, tick_us=1)
+    probabilities_by_type = tuple(zip("abcdefg", probabilities.tolist(), strict=True))
+    query = SummaryQuery("a(b*c)*d(e|f)g*", 500, 100, probabilities=probabilities_by_type, tick_us=1)
     counts = {}
     for strategy in (Strategy.PUBLISHED, Strategy.CAPPED, Strategy.FIFO):
         summary = Summary(replace(query, strategy=strategy))
@@ -151,7 +151,7 @@ def test_the_published_rule_may_end_with_nothing_and_the_capped_one_does_not() -
 # --- bad input --------------------------------------------------------------------------------------------------------
 
 
-def test_queries_that_mean_nothing_are_refused() -> None:
+def test_invalid_queries_are_refused() -> None:
     assert refused(size=0) == "SUMMARY_SIZE"
     assert refused(window_us=-1) == "SUMMARY_WINDOW"
     assert refused(selection=Selection.STRICT) == "SUMMARY_SELECTION"
@@ -159,8 +159,8 @@ def test_queries_that_mean_nothing_are_refused() -> None:
     assert refused(half_life_events=0) == "SUMMARY_HALF_LIFE"
     assert refused(keyed_types=frozenset("A")) == "SUMMARY_KEYS"
     assert refused(keyed_types=frozenset("X"), partition_by=("id",)) == "SUMMARY_UNKNOWN_TYPE"
-    for given in ([("A", 0.5)], [("A", 0.5), ("A", 0.5)], [("A", 1.5), ("B", -0.5)], [("A", 0.5), ("B", 0.5)]):
-        assert refused(probabilities=tuple(given)) == "SUMMARY_PROBABILITIES"
+    for probabilities in ([("A", 0.5)], [("A", 0.5), ("A", 0.5)], [("A", 1.5), ("B", -0.5)], [("A", 0.5), ("B", 0.5)]):
+        assert refused(probabilities=tuple(probabilities)) == "SUMMARY_PROBABILITIES"
 
 
 def test_unknown_types_are_skipped_or_refused() -> None:
@@ -199,7 +199,7 @@ def test_values_must_be_finite() -> None:
 # --- state ------------------------------------------------------------------------------------------------------------
 
 
-def test_advance_leaves_the_state_it_was_given() -> None:
+def test_advance_does_not_change_its_input_state() -> None:
     summary = Summary(QUERY)
     state = after(summary, "ABCABC")
     before = state.to_bytes()
@@ -207,7 +207,7 @@ def test_advance_leaves_the_state_it_was_given() -> None:
     assert state.to_bytes() == before
 
 
-def test_states_of_others_are_refused() -> None:
+def test_states_of_other_summaries_are_refused() -> None:
     summary = Summary(QUERY)
     data = after(summary, "ABCABC").to_bytes()
     assert len(summary.state_from_bytes(data)) == 5
@@ -218,7 +218,7 @@ def test_states_of_others_are_refused() -> None:
         Summary(replace(QUERY, window_us=11)).state_from_bytes(data)
 
 
-def test_events_of_no_batch_change_nothing() -> None:
+def test_an_empty_batch_changes_nothing() -> None:
     summary = Summary(QUERY)
     state = after(summary, "ABC")
     empty = SummaryEvents(np.zeros(0, np.int64), np.zeros(0, np.int64))

@@ -1,4 +1,4 @@
-"""The paper's worked examples, recomputed where its print is wrong."""
+"""The worked examples of the paper, with corrected numbers where the print is wrong."""
 
 from __future__ import annotations
 
@@ -29,41 +29,41 @@ def test_examples_1_to_3() -> None:
 
 
 def test_example_4_and_5() -> None:
-    found = counters("A(B*C)*D", "ABADBCD")
-    assert found.everything == [8, 4, 10]
+    state = counters("A(B*C)*D", "ABADBCD")
+    assert state.everything == [8, 4, 10]
     expected = [[5, 3, 6], [2, 2, 2], [3, 1, 4], [0, 0, 2], [3, 3, 3], [6, 0, 6], [0, 0, 8]]
-    assert found.local == found.active_local == expected
+    assert state.local == state.active_local == expected
     assert counters("A(B*C)*D", "ABADBCD", selection=Selection.NEXT).everything == [0, 0, 2]
 
 
 def test_example_6() -> None:
-    found = counters("A(B*C)*D", "ABDC", 10, times=[38, 39, 40, 42])
-    assert found.active == [3, 1, 1]
-    found.insert(43, 1)
-    assert found.local[-1] == [0, 4, 0]
+    state = counters("A(B*C)*D", "ABDC", 10, times=[38, 39, 40, 42])
+    assert state.active == [3, 1, 1]
+    state.insert(43, 1)
+    assert state.local[-1] == [0, 4, 0]
 
 
 def test_example_6_the_window_moves_to_the_next_initiator() -> None:
-    found = counters("A(B*C)*D", "ACBABDC", 10, times=[32, 35, 37, 38, 39, 40, 42])
-    assert found.first == 0
-    everything = list(found.everything)
-    found.expire(43)
-    assert found.first == 3, "C35 and B37 are in the window, but nothing starts with them"
-    assert found.active == [3, 1, 1]
-    assert found.everything == everything
+    state = counters("A(B*C)*D", "ACBABDC", 10, times=[32, 35, 37, 38, 39, 40, 42])
+    assert state.first == 0
+    everything = list(state.everything)
+    state.expire(43)
+    assert state.first == 3, "C35 and B37 are in the window, but nothing starts with them"
+    assert state.active == [3, 1, 1]
+    assert state.everything == everything
 
 
-def test_example_7_remove_equals_never_having_been_there() -> None:
+def test_example_7_remove_equals_a_stream_without_the_event() -> None:
     times = [15, 17, 18, 20, 21, 22, 23, 25]
-    found = counters("A(B*C)*D", "ADABBCDD", 4, times=times)
-    found.remove(4)
-    rest = counters("A(B*C)*D", "ADABCDD", 4, times=[t for t in times if t != 21])
-    assert found == rest
+    state = counters("A(B*C)*D", "ADABBCDD", 4, times=times)
+    state.remove(4)
+    expected = counters("A(B*C)*D", "ADABCDD", 4, times=[t for t in times if t != 21])
+    assert state == expected
 
 
 def test_example_8() -> None:
-    found = counters("A(B*C)*D", "ABADBCD", values=[5, 3, 2, 1, 7, 3, 8])
-    assert found.everything == [8, 4, 10, 76, 44, 149]
+    state = counters("A(B*C)*D", "ABADBCD", values=[5, 3, 2, 1, 7, 3, 8])
+    assert state.everything == [8, 4, 10, 76, 44, 149]
     assert value("A(B*C)*D", "ABADBCD", aggregate="AVG", values=[5, 3, 2, 1, 7, 3, 8]) == 14.9
 
 
@@ -82,8 +82,8 @@ def test_figure_2_all_matches() -> None:
     ],
 )
 def test_figure_2(strategy: Strategy, probabilities: tuple[float, ...], kept: list[int], count: int) -> None:
-    given = tuple(zip("ABC", probabilities, strict=True))
-    summary = Summary(SummaryQuery("AB*C", 10, 5, strategy=strategy, probabilities=given, tick_us=1))
+    probabilities_by_type = tuple(zip("ABC", probabilities, strict=True))
+    summary = Summary(SummaryQuery("AB*C", 10, 5, strategy=strategy, probabilities=probabilities_by_type, tick_us=1))
     state = after(summary, "AABCBCABCA")
     assert numbers(summary, state) == kept
     assert ask(summary, state).value == count

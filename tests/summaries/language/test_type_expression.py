@@ -1,4 +1,4 @@
-"""Text -> automaton: what is read, what is refused, and what the automaton looks like."""
+"""Text of an expression -> automaton, and errors."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def test_an_ambiguous_expression_has_one_run_for_each_word() -> None:
     assert dump("a?a?b") == ["0: a->1 b->2", "1: a->3 b->2", "2: final", "3: b->2"]
 
 
-def test_a_loop_at_the_begin_does_not_lead_back_to_the_start() -> None:
+def test_a_loop_at_the_start_does_not_lead_back_to_the_start_state() -> None:
     assert dump("A*B") == ["0: A->1 B->2", "1: A->1 B->2", "2: final"]
 
 
-def test_the_empty_word_is_no_match() -> None:
+def test_the_empty_word_is_not_accepted() -> None:
     assert dump("a*") == ["0: a->1", "1: a->1 final"]
 
 
-def test_states_that_accept_the_same_are_one() -> None:
+def test_equivalent_states_are_merged() -> None:
     assert dump("ad|bd") == ["0: a->1 b->1", "1: d->2", "2: final"]
     assert dump("a(b|bc?)") == ["0: a->1", "1: b->2", "2: c->3 final", "3: final"]
 
@@ -46,7 +46,7 @@ def test_names_of_several_letters_are_declared_or_quoted() -> None:
     assert dump("ab", "a", "b", "pay") == ["0: a->1", "1: b->2", "2: final"]
 
 
-def test_a_misspelt_name_is_no_row_of_letters() -> None:
+def test_a_misspelt_name_is_not_read_as_letters() -> None:
     with pytest.raises(QueryError) as caught:
         parse("ordr pay", frozenset({"order", "pay"}))
     assert caught.value.code == "SUMMARY_UNKNOWN_TYPE"
@@ -68,7 +68,7 @@ def test_a_misspelt_name_is_no_row_of_letters() -> None:
         ("a``", Span(1, 3)),
     ],
 )
-def test_what_is_no_expression_is_underlined(text: str, span: Span) -> None:
+def test_invalid_expressions_are_underlined(text: str, span: Span) -> None:
     with pytest.raises(QueryError) as caught:
         parse(text)
     assert caught.value.code == "SUMMARY_EXPRESSION"
@@ -80,12 +80,12 @@ def test_repeats_of_repeats() -> None:
 
 
 @pytest.mark.parametrize("expression", ["(" * 3000 + "a" + ")" * 3000, "(a|b)*a" + "(a|b)" * 12])
-def test_what_is_too_large(expression: str) -> None:
+def test_expressions_with_too_many_states_raise(expression: str) -> None:
     with pytest.raises(QueryError, match="SUMMARY_EXPRESSION"):
         compile_expression(expression)
 
 
-def test_an_expression_of_too_many_types() -> None:
+def test_expressions_with_too_many_types_raise() -> None:
     assert parse("a*" * MAX_TYPES)
     with pytest.raises(QueryError, match="at most 1,000 types") as caught:
         parse("a*" * (MAX_TYPES + 1))

@@ -1,4 +1,4 @@
-"""A bucket of summaries over a stream: however its rows are cut into steps, it keeps and tells the same."""
+"""A bucket of summaries over a stream has the same state and answers, however its rows are cut into steps."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def hash_of(key: Key) -> int:
 
 @dataclass
 class Bucket:
-    """The state store of one bucket, by hand."""
+    """The state store of one bucket in memory."""
 
     worker: SummaryStreamWorker
     state: BucketState = EMPTY
@@ -274,7 +274,7 @@ def test_a_step_reads_only_the_pages_of_its_keys() -> None:
     assert bucket.read == [int(page_of(np.array([hash_of((3, "eu"))]), pages)[0])]
     before = dict(bucket.pages)
     step = bucket.step([], 5)
-    assert step.pages == {} and bucket.pages == before  # nothing to do, nothing written
+    assert step.pages == {} and bucket.pages == before  # a step without work writes nothing
 
 
 def test_waiting_rows_wake_the_bucket() -> None:

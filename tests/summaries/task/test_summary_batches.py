@@ -1,4 +1,4 @@
-"""A batch asked at any times says what a summary says that was fed up to then."""
+"""Answers of a batch at any time equal those of a summary that was fed the events up to this time."""
 
 from __future__ import annotations
 
@@ -41,47 +41,51 @@ def summary(keys: dict[str, Any]) -> ost.StreamSummary:
 
 
 def answered(keys: dict[str, Any], table: pa.Table, moments: Moments) -> list[tuple[Any, ...]]:
-    asked = summary(keys)
-    source = summary_input(asked.columns, SCHEMA.names, lambda name: SCHEMA.field(name).type)
-    layout = AnswerLayout(source, asked.query, asked.form)
+    query_summary = summary(keys)
+    source = summary_input(query_summary.columns, SCHEMA.names, lambda name: SCHEMA.field(name).type)
+    layout = AnswerLayout(source, query_summary.query, query_summary.form)
     arrays = {name: one_array(table.column(name)) for name in SCHEMA.names}
-    parts = [
+    tables = [
         pa.Table.from_pydict(columns, schema=layout.schema) for columns in SummaryBatch(layout, moments).answers(arrays)
     ]
-    return sorted((tuple(row.values()) for part in parts for row in part.to_pylist()), key=repr)
+    return sorted(
+        (tuple(row.values()) for table_of_answers in tables for row in table_of_answers.to_pylist()), key=repr
+    )
 
 
 def fed(keys: dict[str, Any], table: pa.Table, moment: int) -> dict[Any, tuple[Any, ...]]:
-    """For each key what an in-process summary says that was fed all events up to the moment."""
+    """The answers of an in-process summary by key, after all events up to the moment."""
     rows = [row for row in table.to_pylist() if row["ts"] is not None and row["ts"] <= moment]
-    found = summary(keys).feed(pa.Table.from_pylist(rows, schema=SCHEMA)).ask_all().to_pylist()
-    answers = ({name: value for name, value in row.items() if name != "asked_at"} for row in found)
+    answer_rows = summary(keys).feed(pa.Table.from_pylist(rows, schema=SCHEMA)).ask_all().to_pylist()
+    answers = ({name: value for name, value in row.items() if name != "asked_at"} for row in answer_rows)
     return {row.get("k"): tuple(row.values()) for row in answers}
 
 
-def moved(row: tuple[Any, ...], keys: dict[str, Any]) -> tuple[Any, ...]:
+def without_time(row: tuple[Any, ...], keys: dict[str, Any]) -> tuple[Any, ...]:
     """An answer without its time."""
-    at = 1 if keys else 0
-    return row[:at] + row[at + 1 :]
+    time_column = 1 if keys else 0
+    return row[:time_column] + row[time_column + 1 :]
 
 
 @pytest.mark.parametrize("keys", KEYS, ids=["one", "keyed", "shared"])
 @given(rows=ROWS)
 @settings(deadline=None)
-def test_asked_at_times(keys: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+def test_answers_at_given_times(keys: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     table = pa.Table.from_pylist(rows, schema=SCHEMA)
     for moment in (3, 8):
-        found = answered(keys, table, Moments(times_us=(8, 3, 8)))
-        mine = [moved(row, keys) for row in found if row[1 if keys else 0] == moment]
+        answer_rows = answered(keys, table, Moments(times_us=(8, 3, 8)))
+        rows_of_moment = [without_time(row, keys) for row in answer_rows if row[1 if keys else 0] == moment]
         expected = fed(keys, table, moment)
-        assert [row for row in mine if row[-2]] == sorted(expected.values(), key=repr)
-        if keys:  # a key that has no event yet answers, too
+        assert [row for row in rows_of_moment if row[-2]] == sorted(expected.values(), key=repr)
+        if keys:  # keys without events so far have answers, too
             timed = [row for row in rows if row["ts"] is not None]
-            assert len(mine) == len({row["k"] for row in timed if "keyed_types" not in keys or row["kind"] == "A"})
+            assert len(rows_of_moment) == len(
+                {row["k"] for row in timed if "keyed_types" not in keys or row["kind"] == "A"}
+            )
 
 
 def questions(keys: dict[str, Any], rows: list[dict[str, Any]]) -> set[tuple[Any, int]]:
-    """Which key is asked when: that of the row; all of them where the row belongs to every key."""
+    """Pairs of key and time of the expected answers: the key of the trigger row, or all keys if it belongs to all."""
     timed = [row for row in rows if row["ts"] is not None]
     asking = [row for row in timed if row["ask"]]
     if "keyed_types" not in keys:
@@ -93,43 +97,43 @@ def questions(keys: dict[str, Any], rows: list[dict[str, Any]]) -> set[tuple[Any
 @pytest.mark.parametrize("keys", KEYS, ids=["one", "keyed", "shared"])
 @given(rows=ROWS)
 @settings(deadline=None)
-def test_asked_at_rows(keys: dict[str, Any], rows: list[dict[str, Any]]) -> None:
-    table, asked = pa.Table.from_pylist(rows, schema=SCHEMA), questions(keys, rows)
-    told = [(key, fed(keys, table, moment)) for key, moment in asked]
-    expected = [answers[key] for key, answers in told if key in answers]
-    found = [moved(row, keys) for row in answered(keys, table, Moments(column="ask"))]
-    assert len(found) == len(asked)
-    # With shared events, a key may have had none of its own by then.
-    assert sorted((row for row in found if row[-2]), key=repr) == sorted(expected, key=repr)
+def test_answers_at_trigger_rows(keys: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    table, triggers = pa.Table.from_pylist(rows, schema=SCHEMA), questions(keys, rows)
+    answers_by_trigger = [(key, fed(keys, table, moment)) for key, moment in triggers]
+    expected = [answers[key] for key, answers in answers_by_trigger if key in answers]
+    answer_rows = [without_time(row, keys) for row in answered(keys, table, Moments(column="ask"))]
+    assert len(answer_rows) == len(triggers)
+    # With shared events, a key may have no event of its own at that time.
+    assert sorted((row for row in answer_rows if row[-2]), key=repr) == sorted(expected, key=repr)
 
 
 @pytest.mark.parametrize("keys", KEYS, ids=["one", "keyed", "shared"])
 @given(rows=ROWS)
 @settings(deadline=None)
-def test_asked_at_the_end(keys: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+def test_answers_at_the_end(keys: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     table = pa.Table.from_pylist(rows, schema=SCHEMA)
-    found = [moved(row, keys) for row in answered(keys, table, Moments())]
+    answer_rows = [without_time(row, keys) for row in answered(keys, table, Moments())]
     expected = list(fed(keys, table, 99).values())
     if not keys and not expected:
-        assert [row[:-1] for row in found] == [(None, 0, 0)]
+        assert [row[:-1] for row in answer_rows] == [(None, 0, 0)]
     else:
-        assert sorted(found, key=repr) == sorted(expected, key=repr)
+        assert sorted(answer_rows, key=repr) == sorted(expected, key=repr)
 
 
 @given(rows=ROWS)
 @settings(deadline=None)
-def test_however_many_keys_are_taken_at_once(rows: list[dict[str, Any]]) -> None:
+def test_answers_do_not_depend_on_the_number_of_keys_per_block(rows: list[dict[str, Any]]) -> None:
     table = pa.Table.from_pylist(rows, schema=SCHEMA)
     moments = Moments(times_us=(2, 9))
-    whole = answered({"partition_by": "k"}, table, moments)
+    expected = answered({"partition_by": "k"}, table, moments)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(summary_batches, "_KEYS_AT_ONCE", 2)
-        assert answered({"partition_by": "k"}, table, moments) == whole
+        assert answered({"partition_by": "k"}, table, moments) == expected
 
 
 @given(rows=ROWS, seed=st.randoms(use_true_random=False))
 @settings(deadline=None)
-def test_the_order_of_arrival_means_nothing(rows: list[dict[str, Any]], seed: Any) -> None:
+def test_the_order_of_arrival_does_not_matter(rows: list[dict[str, Any]], seed: Any) -> None:
     table = pa.Table.from_pylist(rows, schema=SCHEMA)
     shuffled = list(rows)
     seed.shuffle(shuffled)

@@ -147,7 +147,7 @@ def test_clauses_with_another_order_are_another_stream() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "reason"),
     [
         (clause("A B", mode=""), "one preferred match from each start"),
         (clause("A B", mode="MAXIMAL MATCHES"), "it asks for MAXIMAL MATCHES"),
@@ -217,7 +217,7 @@ def test_only_optional_sharing_of_unbounded_matches_limits_partial_matches() -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "reason"),
     [
         (Q6, None),
         (Q6.replace("kind = 'B'", "kind = 'B' AND PREV(x) < x"), None),
