@@ -1,4 +1,4 @@
-"""`ost.correlate`: joins live matches with archive matches from shortly before, in this process or on Spark."""
+"""`ost.correlate`: joins live matches with earlier archive matches, in this process or on Spark."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class CorrelationQuery:
 
     @only_our_errors()
     def finish(self, checkpoint: str) -> Any:
-        """The results that a stopped stream gives at end of input, as a DataFrame."""
+        """Returns the results that a stopped stream gives at end of input, as a DataFrame."""
         from ostinato.spark.correlations.correlation_finish import finish_correlation
 
         spark_dataframe(self.live, hint="finish() is for stopped streams; run() answers tables to their end")
@@ -116,7 +116,7 @@ def correlate(
     timezone: str = "UTC",
     step_rows: int = DEFAULT_OPTIONS.step_rows,
 ) -> CorrelationQuery:
-    """Joins live matches with archive matches from shortly before each of them (DejaVu, 2011).
+    """Joins each live match with archive matches from the time shortly before it (DejaVu, 2011).
 
     `query` is the text of a join of two MATCH_RECOGNIZE clauses with `RECENT(archive, live, distance)`; a list of such
     texts, or a dict by name, is answered together. A live clause that they share is matched once. `live` and
@@ -125,7 +125,7 @@ def correlate(
     overlapping regions are searched again for each match. None of these options changes the rows.
 
     `recent_rows` limits the rows of a key in memory; other rows of a region are read from the archive. `delay` is the
-    watermark delay of streams. `ordered=False` gives results as soon as they are known.
+    watermark delay of streams. With `ordered=False`, a result comes as soon as it is final, whatever its order.
     """
     return CorrelationQuery(
         texts=_by_name(query),

@@ -1,4 +1,4 @@
-"""`ost.events`: event queries as values that tables and DataFrames can be asked. Many at once: `workloads.py`.
+"""`ost.events`: an event query, for tables and DataFrames. `workloads.py` runs many of them together.
 
 >>> import ostinato as ost
 >>> import pyarrow as pa
@@ -31,17 +31,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EventsQuery(EventRequest):
-    """An event query to ask: `ost.match(query, table)` in process, `df.transform(query)` on Spark."""
+    """An event query. `ost.match(query, table)` runs it in process, `df.transform(query)` on Spark."""
 
     @only_our_errors()
     def with_options(self, **changes: Any) -> EventsQuery:
-        """The same query with other options: `numbers="text"`, `approximate=True`, `max_matches=...`."""
+        """Returns the query with other options: `numbers="text"`, `approximate=True`, `max_matches=...`."""
         return replace(self, options=changed_options(self.options, changes))
 
     @only_our_errors()
     def to_sql(self, columns: Sequence[str], table: str) -> str:
-        """The same question as a SELECT with MATCH_RECOGNIZE, for an input with these columns; QueryError where there
-        is none, which is so for windows, NOT and SKIP TILL NEXT MATCH."""
+        """Translates the query into a SELECT with MATCH_RECOGNIZE over these columns.
+
+        Raises QueryError if there is no such SELECT, for example for windows, NOT and SKIP TILL NEXT MATCH.
+        """
         if isinstance(columns, str) or not isinstance(columns, Iterable):
             raise QueryError("INVALID_OPTION", f"columns are a list of names, not {shown(columns)}")
         names = [a_text("a column's name", name) for name in columns]
@@ -50,7 +52,7 @@ class EventsQuery(EventRequest):
 
     @only_our_errors()
     def __call__(self, df: DataFrame) -> DataFrame:
-        """The query's rows as a DataFrame; nothing runs yet."""
+        """Returns the query's rows as a lazy DataFrame."""
         from ostinato.spark.event_queries.event_dataframes import events_dataframe
 
         spark_dataframe(df, hint="ost.match(query, table) answers it in this process")
@@ -59,13 +61,13 @@ class EventsQuery(EventRequest):
 
 @only_our_errors()
 def events(query: Any, *, type: TypeArgument = None, time: str | None = None) -> EventsQuery:
-    """An event query from its text, from the fluent builder, or from a parsed one.
+    """Creates an event query from its text, from the fluent builder, or from a parsed query.
 
-    `type` and `time` name the columns with the events' types and times where the text has no TYPE and TIME; `type` may
-    also be a condition for each type: `{"Slow": "speed < 10", "Fast": "speed >= 10"}`.
+    `type` and `time` name the columns with the types and times of events. TYPE and TIME in the text override them.
+    `type` may also be a condition for each type: `{"Slow": "speed < 10", "Fast": "speed >= 10"}`.
     """
-    by_type = type.values() if isinstance(type, Mapping) else () if type is None else (type,)
-    if not all(isinstance(text, str) for text in (*by_type, "" if time is None else time)):
+    type_texts = type.values() if isinstance(type, Mapping) else () if type is None else (type,)
+    if not all(isinstance(text, str) for text in (*type_texts, "" if time is None else time)):
         raise QueryError("INVALID_OPTION", "type= is a column or a condition for each type, time= is a column")
     if isinstance(query, EventsQuery):
         return replace(query, type=type or query.type, time=time or query.time)

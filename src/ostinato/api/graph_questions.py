@@ -1,4 +1,4 @@
-"""Questions about a knowledge graph: path queries are proposed, walked together under a bound, and lead to answers.
+"""Questions about a knowledge graph: a proposer gives path queries, one walk runs them, an answerer gives answers.
 
 >>> import ostinato as ost
 >>> import pyarrow as pa
@@ -15,8 +15,8 @@
 ...         ("what kind of film is Kadosh", "Kadosh", "has_genre"),
 ...     ]
 ... )
->>> asked = ost.GraphQuestions(ost.graph(films), learnt)
->>> reply = asked.ask("which movies share a screenwriter with Alila", "Alila")
+>>> questions = ost.GraphQuestions(ost.graph(films), learnt)
+>>> reply = questions.ask("which movies share a screenwriter with Alila", "Alila")
 >>> reply.answers
 ('Kadosh', 'Kedma')
 >>> print(reply.facts(2))
@@ -50,7 +50,7 @@ from ostinato.path_queries.result_table import SCHEMA
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe
 
 _MOST_WALKS = 1024
-"""Walks that are kept for questions whose proposals were there before."""
+"""Largest number of cached walks. A question with the same proposals uses a cached walk."""
 
 REPLIES = pa.schema(
     [
@@ -60,18 +60,18 @@ REPLIES = pa.schema(
         ("complete", pa.bool_()),
     ]
 )
-"""The columns that an answered table of questions has more than before."""
+"""The columns that `run` adds to the table of questions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What was found for one question."""
+    """The paths and the answers of one question."""
 
     question: str
     topic: str
     queries: tuple[PathQuery, ...]
     found: PathsResult | None
-    """None: nothing was proposed."""
+    """The paths. None: the proposer gave no queries."""
     answers: tuple[str, ...]
 
     def facts(self, limit: int | None = None) -> str:
@@ -79,20 +79,20 @@ class Reply:
         return "" if self.found is None else self.found.facts(limit)
 
 
-Walked = Callable[[Callable[[], PathsResult]], PathsResult]
-"""Runs a walk: in a thread that can be interrupted, or here."""
+WalkRunner = Callable[[Callable[[], PathsResult]], PathsResult]
+"""Runs a walk: in a thread that can be interrupted, or in the caller's thread."""
 
 
-def _here(walk: Callable[[], PathsResult]) -> PathsResult:
-    """Spark's tasks start no threads: Spark ends them by itself."""
+def _run_directly(walk: Callable[[], PathsResult]) -> PathsResult:
+    """Runs a walk in the caller's thread. A Spark task needs no other thread, because Spark can end the task."""
     return walk()
 
 
 class GraphQuestions:
     """A graph, a proposer and an answerer. Options are those of `ost.paths`: `latency_bound`, `simple`, `limit`, ...
 
-    A proposer has `propose(question, topic)`, an answerer `answer(question, topic, paths)`; a plain function with the
-    same arguments will do for either. A function may propose texts of path queries too.
+    A proposer has `propose(question, topic)`, an answerer `answer(question, topic, paths)`. Each may also be a plain
+    function with these arguments. A proposer may also give texts of path queries.
     """
 
     @only_our_errors()
@@ -115,25 +115,25 @@ class GraphQuestions:
 
     @only_our_errors()
     def ask(self, question: str, topic: str, *, deadline: Duration | None = None) -> Reply:
-        """One question about a node of the graph. With a `deadline` ("10 seconds") proposer and answerer run in another
-        thread."""
+        """Answers one question about the node `topic`. With a `deadline` ("10 seconds"), the proposer and the answerer
+        run in another thread."""
         if deadline is not None:
             return interruptible(lambda: self._reply(question, topic), deadline)
         return self._reply(question, topic, interruptible)
 
-    def _reply(self, question: Any, topic: Any, walked: Walked = _here) -> Reply:
-        """`walked` runs the walk; the proposer and the answerer run in the thread of the caller."""
+    def _reply(self, question: Any, topic: Any, run_walk: WalkRunner = _run_directly) -> Reply:
+        """The proposer and the answerer run in the caller's thread."""
         a_text("question", question, may_be_empty=True)
         topic = node_name("topic", topic)
         queries = read_proposals(self._propose(question, topic))
         if not queries:
             return Reply(question, topic, (), None, ())
-        found = walked(lambda: walk_paths(self._walk(queries), (topic,), self.options))
-        answers = _answers(self._answer(question, topic, found.table))
-        return Reply(question, topic, queries, found, answers)
+        result = run_walk(lambda: walk_paths(self._walk(queries), (topic,), self.options))
+        answers = _answers(self._answer(question, topic, result.table))
+        return Reply(question, topic, queries, result, answers)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the walks, which can be worked out again: tasks get the graph alone."""
+        """Leaves out the cached walks: a task can compute them again from the graph."""
         return {**self.__dict__, "_walks": {}}
 
     def _walk(self, queries: Sequence[PathQuery]) -> PathWalk:
@@ -149,7 +149,7 @@ class GraphQuestions:
     def run(
         self, questions: Any, *, question: str = "question", topic: str = "topic", deadline: Duration | None = None
     ) -> Any:
-        """A table or a Spark DataFrame of questions with the columns queries, answers, paths and complete beside."""
+        """Answers a table or a Spark DataFrame of questions. Adds the columns queries, answers, paths and complete."""
         if is_spark_dataframe(questions):
             refuse_deadline(deadline)
             from ostinato.spark.path_queries.question_rows import answered_dataframe
@@ -162,43 +162,45 @@ class GraphQuestions:
             return interruptible(lambda: self.answered(table, question, topic), deadline)
         return self.answered(table, question, topic, interruptible)
 
-    def answered(self, table: pa.Table, question: str, topic: str, walked: Walked = _here) -> pa.Table:
-        """The table with the replies beside its rows; a question or topic that is NULL has none."""
-        asked = zip(table[question].to_pylist(), table[topic].to_pylist(), strict=True)
-        replies = [_shown(None if None in pair else self._reply(*pair, walked)) for pair in asked]
+    def answered(self, table: pa.Table, question: str, topic: str, run_walk: WalkRunner = _run_directly) -> pa.Table:
+        """Adds the columns of the replies to the table. If the question or the topic is NULL, the reply is empty."""
+        questions = zip(table[question].to_pylist(), table[topic].to_pylist(), strict=True)
+        replies = [_shown(None if None in pair else self._reply(*pair, run_walk)) for pair in questions]
         for field in REPLIES:
             table = table.append_column(field, pa.array([reply[field.name] for reply in replies], field.type))
         return table
 
 
-def _function(given: Any, method: str, *arguments: str) -> Callable[..., Any]:
-    """The method of an object, or the object itself where it is a function. Raises INVALID_OPTION."""
-    wanted = ", ".join(arguments)
-    if isinstance(given, type):
-        raise QueryError("INVALID_OPTION", f"{given.__name__} is a class", hint=f"make one: {given.__name__}(...)")
-    function = getattr(given, method, given)
+def _function(function_or_object: Any, method: str, *arguments: str) -> Callable[..., Any]:
+    """The method of an object, or the function itself. Raises INVALID_OPTION."""
+    signature = ", ".join(arguments)
+    if isinstance(function_or_object, type):
+        name = function_or_object.__name__
+        raise QueryError("INVALID_OPTION", f"{name} is a class", hint=f"make one: {name}(...)")
+    function = getattr(function_or_object, method, function_or_object)
     if not callable(function):
-        message = f"expected {method}({wanted}) or a function of ({wanted}), got {given.__class__.__name__}"
+        name = function_or_object.__class__.__name__
+        message = f"expected {method}({signature}) or a function of ({signature}), got {name}"
         raise QueryError("INVALID_OPTION", message)
     try:
         inspect.signature(function).bind(*arguments)
     except TypeError:
-        message = f"the {method} function takes other arguments than ({wanted})"
-        raise QueryError("INVALID_OPTION", message, hint=f"def {method}({wanted}): ...") from None
-    except ValueError:  # some functions of extensions don't tell their arguments
+        message = f"the {method} function takes other arguments than ({signature})"
+        raise QueryError("INVALID_OPTION", message, hint=f"def {method}({signature}): ...") from None
+    except ValueError:  # the signature of some functions of extensions is unknown
         pass
     return function  # type: ignore[no-any-return]
 
 
-def _answers(given: Any) -> tuple[str, ...]:
-    answers = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else None
+def _answers(returned: Any) -> tuple[str, ...]:
+    answers = (returned,) if isinstance(returned, str) else tuple(returned) if isinstance(returned, Iterable) else None
     if answers is None or not all(isinstance(answer, str) for answer in answers):
-        raise QueryError("INVALID_OPTION", f"an answerer gives texts, not {shown(given)}")
+        raise QueryError("INVALID_OPTION", f"an answerer gives texts, not {shown(returned)}")
     return answers
 
 
 def check_questions(columns: Sequence[str], question: str, topic: str) -> None:
-    """Raises UNKNOWN_COLUMN where one is missing, RESERVED_NAME for one that a reply has."""
+    """Raises UNKNOWN_COLUMN if a column is missing, RESERVED_NAME if a column has the name of a reply's column."""
     for name in (question, topic):
         if name not in columns:
             hint = f"they have {', '.join(columns)}; name them with question= and topic="

@@ -33,16 +33,16 @@ def match(
     timezone: str = "UTC",
     deadline: Duration | None = None,
 ) -> pa.Table:
-    """The matches of a clause in a table, in this process.
+    """Returns the matches of a query in a table. Runs in this process.
 
     `query` is the text of a clause (with or without `MATCH_RECOGNIZE ( ... )` around it, or as
     `SELECT ... FROM name MATCH_RECOGNIZE ( ... )`), an `ost.pattern(...)`, or a parsed clause. `table` is a pyarrow
     Table, a pandas or Polars DataFrame or record batches. Expressions may use the functions of docs/reference.md.
-    `query` may also be an `ost.events(...)`: its options are its own (`with_options`).
+    `query` may also be an `ost.events(...)`. Set its options with `with_options`, not here.
 
-    With `workers` above 1, rows are cut into slices of `slice_rows` that so many threads match, also inside one
-    partition; the result is the same. Without `slice_rows`, one thread matches where more would gain nothing. With a
-    `deadline` ("10 seconds") a call that takes longer raises DEADLINE_PASSED.
+    With `workers` above 1, that many threads match slices of `slice_rows` rows. Slices may divide a partition. The
+    result stays the same. Without `slice_rows`, one thread matches if more threads would gain nothing. With a
+    `deadline` ("10 seconds"), a call that takes longer raises DEADLINE_PASSED.
     """
     settings, limits = local_settings(ansi, timezone), Limits(max_partial_matches)
     parallel = Parallel(workers, slice_rows)
@@ -53,7 +53,7 @@ def _match(query: Any, table: Any, settings: t.Settings, limits: Limits, paralle
     if isinstance(query, EventBuilder):
         query = events(query)
     if isinstance(query, EventsQuery):
-        from ostinato.local.local_events import match_events  # takes 0.3 s, which clauses needn't wait for
+        from ostinato.local.local_events import match_events  # takes 0.3 s, which clauses don't need
 
         if (limits, parallel) != (Limits(), Parallel()):
             hint = "query.with_options(max_partial_matches=...); event queries aren't cut into slices"
@@ -61,6 +61,6 @@ def _match(query: Any, table: Any, settings: t.Settings, limits: Limits, paralle
         return match_events(query, table, settings)
     if isinstance(query, Workload):
         raise QueryError("NOT_A_QUERY", "a workload runs by itself", hint="workload.run(table)")
-    asked = as_clause_query(query)
-    found = match_table(asked.clause, table, settings=settings, limits=limits, parallel=parallel)
-    return asked.select(found, settings)
+    clause_query = as_clause_query(query)
+    matches = match_table(clause_query.clause, table, settings=settings, limits=limits, parallel=parallel)
+    return clause_query.select(matches, settings)

@@ -1,4 +1,4 @@
-"""`ost.paths`: path queries over a knowledge graph, many at once, perhaps under a bound.
+"""`ost.paths`: runs many path queries over a knowledge graph together, with or without a bound.
 
 >>> import ostinato as ost
 >>> import pyarrow as pa
@@ -9,8 +9,8 @@
 ...         "tail": ["Amos Gitai", "Amos Gitai", "Amos Gitai", "Drama"],
 ...     }
 ... )
->>> found = ost.paths(films, ["written_by / ^written_by", "has_genre"], start="Alila", simple=True)
->>> print(found.facts())
+>>> result = ost.paths(films, ["written_by / ^written_by", "has_genre"], start="Alila", simple=True)
+>>> print(result.facts())
 Alila -[has_genre]-> Drama
 Alila -[written_by]-> Amos Gitai <-[written_by]- Kadosh
 Alila -[written_by]-> Amos Gitai <-[written_by]- Kedma
@@ -62,16 +62,16 @@ class PathsResult:
         return "\n".join(facts_of(self.table, limit))
 
     def answers(self) -> list[str]:
-        """Where the paths end, the best first, each once."""
+        """The last nodes of the paths, the best first, each once."""
         return list(dict.fromkeys(self.table["end"].to_pylist()))
 
     def svg(self) -> str:
-        """The part of the graph that the paths walk, drawn."""
+        """Draws the paths as a graph."""
         columns = (self.table[name].to_pylist() for name in ("query", "nodes", "relations"))
         return draw_paths([ShownPath(*row) for row in zip(*columns, strict=True)])
 
     def html(self) -> str:
-        """The same as a page."""
+        """The drawing of `svg` as a page."""
         return page(self.svg())
 
     def _repr_svg_(self) -> str:
@@ -97,15 +97,15 @@ def paths(
     clock: Clock | None = None,
     deadline: Duration | None = None,
 ) -> Any:
-    """All paths from the start nodes that are words of the queries, as a `PathsResult`.
+    """Returns all paths from the start nodes that match one of the queries, as a `PathsResult`.
 
-    `graph` is a table of (head, relation, tail), or a Graph that `ost.graph` made of one; a Spark DataFrame of triples
-    is walked by joins and gives a DataFrame, without a score, a bound or a limit. `queries` are texts, perhaps
-    by name, or `PathQuery` values. Paths are walks; with `simple` no node comes twice. Walks longer than `max_hops`
-    aren't followed, which `report.too_long` counts. `limit` keeps the best paths of each start. A bound ("5 ms",
-    "1 MB") keeps the partial paths that are most like the queries; `report` says what was given up.
-    Without a bound, a walk that needs more than `max_partial_paths` (2 million) raises TOO_MANY_PARTIAL_PATHS.
-    With a `deadline` ("10 seconds") a call that takes longer raises DEADLINE_PASSED.
+    `graph` is a table of (head, relation, tail), or the result of `ost.graph`. A Spark DataFrame of triples is searched
+    by joins. Its result is a DataFrame without scores, and it takes no bound and no limit. `queries` are texts, a dict
+    of texts by name, or `PathQuery` values. A path may visit a node several times; with `simple` it can't. The search
+    doesn't follow paths longer than `max_hops`; `report.too_long` counts them. `limit` keeps the best paths of each
+    start. Under a bound ("5 ms", "1 MB") the search keeps the partial paths that are most similar to the queries;
+    `report` counts the dropped ones. Without a bound, a search that needs more than `max_partial_paths` (2 million)
+    raises TOO_MANY_PARTIAL_PATHS. With a `deadline` ("10 seconds"), a call that takes longer raises DEADLINE_PASSED.
     """
     options = path_options(
         simple=simple,
@@ -118,19 +118,19 @@ def paths(
         similarity=similarity,
         clock=clock,
     )
-    asked = read_path_queries(queries)
+    path_queries = read_path_queries(queries)
     if is_spark_dataframe(graph):
         refuse_deadline(deadline)
-        return _dataframe(graph, asked, start, options, columns, node_types)
+        return _dataframe(graph, path_queries, start, options, columns, node_types)
     starts = node_names("start", start)
     if isinstance(graph, Graph) and (node_types is not None or tuple(columns) != COLUMNS):
         raise QueryError("INVALID_OPTION", "a Graph has its columns and node types already", hint="ost.graph(...)")
 
-    def found() -> PathsResult:
-        read = graph if isinstance(graph, Graph) else _read_graph(graph, columns, node_types)
-        return walk_paths(PathWalk(read, asked), starts, options)
+    def find_paths() -> PathsResult:
+        loaded_graph = graph if isinstance(graph, Graph) else _load_graph(graph, columns, node_types)
+        return walk_paths(PathWalk(loaded_graph, path_queries), starts, options)
 
-    return interruptible(found, deadline)
+    return interruptible(find_paths, deadline)
 
 
 def _dataframe(
@@ -170,37 +170,37 @@ def graph(
     *,
     deadline: Duration | None = None,
 ) -> Graph:
-    """A table of triples, and perhaps one of (node, type), as a graph to ask many times."""
+    """Creates a graph from a table of triples, to search it many times. `node_types` is a table of (node, type)."""
     settings = Settings()
 
-    def made() -> Graph:
+    def build_graph() -> Graph:
         types = None if node_types is None else as_table(node_types, settings)
         return make_graph(as_table(triples, settings), columns, types)
 
-    return interruptible(made, deadline)
+    return interruptible(build_graph, deadline)
 
 
-_read_graph = graph
-"""Where an argument has the name."""
+_load_graph = graph
+"""Alias for functions with an argument named `graph`."""
 
 
 def walk_paths(walk: PathWalk, starts: Sequence[str], options: PathOptions) -> PathsResult:
-    """One walk from some nodes, as a table."""
+    """Runs one walk from the start nodes."""
     graph = walk.graph
     numbers = graph.numbers(starts)
     similarity = options.similarity or _overlap(graph)
     ends = _ends(graph, options.end)
     terms = WalkTerms(options.simple, options.max_hops, ends, options.budget, options.most_partial_paths)
-    found = walk.find(numbers, terms, options.chooser(similarity))
-    scores = PathContributions(walk, similarity).of(found.store, found.path, found.query)
-    named = (*starts, *(options.end or ()))
-    unknown = [name for name, number in zip(named, graph.numbers(named), strict=True) if number < 0]
-    table = result_table(walk, found, scores, options.limit)
-    return PathsResult(table, found.report, tuple(dict.fromkeys([*unknown, *_unknown(walk)])))
+    complete_paths = walk.find(numbers, terms, options.chooser(similarity))
+    scores = PathContributions(walk, similarity).of(complete_paths.store, complete_paths.path, complete_paths.query)
+    named_nodes = (*starts, *(options.end or ()))
+    unknown = [name for name, number in zip(named_nodes, graph.numbers(named_nodes), strict=True) if number < 0]
+    table = result_table(walk, complete_paths, scores, options.limit)
+    return PathsResult(table, complete_paths.report, tuple(dict.fromkeys([*unknown, *_unknown(walk)])))
 
 
 _OVERLAPS: WeakKeyDictionary[Graph, TokenOverlap] = WeakKeyDictionary()
-"""Made once for a graph, gone with it."""
+"""Cache by graph. An entry is removed with its graph."""
 
 
 def _overlap(graph: Graph) -> TokenOverlap:

@@ -1,4 +1,4 @@
-"""`ost.summary`: a description of what to keep of a stream, which tables and DataFrames can be fed to.
+"""`ost.summary`: a stream summary of fixed size. It takes the events of tables and DataFrames.
 
 >>> import ostinato as ost
 >>> import pyarrow as pa
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 _AGGREGATE = re.compile(r"\s*(count|sum|avg)\s*(?:\(\s*(.*?)\s*\)\s*)?", re.IGNORECASE | re.DOTALL)
 _MICROSECOND = timedelta(microseconds=1)
 MOST_SIZE = 10**8
-"""Events of a summary: their counters alone take 4 GB then."""
+"""Largest size of a summary, in events. At this size the counters alone take 4 GB."""
 
 
 class _Live:
-    """The one thing of a `StreamSummary` that changes: what was fed to it in this process."""
+    """The mutable part of a `StreamSummary`: the events fed in this process."""
 
     __slots__ = ("summary",)
 
@@ -57,25 +57,26 @@ class _Live:
 
 @dataclass(frozen=True, slots=True)
 class StreamSummary:
-    """What to keep. `feed` and `ask` keep it in this process; `run` and `df.transform(s)` on Spark."""
+    """A query for a stream summary. `feed` and `ask` run it in this process, `run` and `df.transform(s)` on Spark."""
 
     query: SummaryQuery
     columns: SummaryColumns
     form: NumberForm = NumberForm.DECIMAL
-    """How counts and sums are given in tables and DataFrames."""
+    """The form of counts and sums in tables and DataFrames."""
     buckets: int = DEFAULT_BUCKETS
-    """Into how many parts the keys of a stream are hashed, fixed for the life of its checkpoint."""
+    """Number of buckets into which the keys of a stream are hashed. Changing it needs a new checkpoint."""
     _live: _Live = field(default_factory=_Live, compare=False, repr=False)
 
     # --- in process ---
 
     @only_our_errors()
     def feed(self, table: Any, *, deadline: Duration | None = None) -> StreamSummary:
-        """Takes the events of a pyarrow Table, a pandas DataFrame or record batches, in any order within one call. A
-        key's events must not be older than what it was fed before. Returns the summary itself.
+        """Takes the events of a pyarrow Table, a pandas DataFrame or record batches. Returns the summary itself.
 
-        A call that takes longer than `deadline` ("10 seconds") raises DEADLINE_PASSED. If events were already being
-        taken, the summary can't be used any more, as after Ctrl-C: SUMMARY_INTERRUPTED."""
+        The rows of one call may be in any order. No event may be older than earlier events of its key. A call that
+        takes longer than `deadline` ("10 seconds") raises DEADLINE_PASSED. If the deadline or Ctrl-C interrupts the
+        call after it took events, the summary can't be used any more: later calls raise SUMMARY_INTERRUPTED.
+        """
         interruptible(lambda: self._feed(table), deadline)
         return self
 
@@ -89,23 +90,26 @@ class StreamSummary:
 
     @only_our_errors()
     def ask(self, key: Any = None, *, deadline: Duration | None = None) -> SummaryAnswer:
-        """The answer as of the last event of a key: a value, a tuple of them, or a dict by column. A key without events
-        has an empty answer. Matches without an event of `keyed_types` belong to no key: `ask_shared`."""
-        return interruptible(lambda: self._asked(key).ask(key), deadline)
+        """Returns the answer after the last event of the key. `key` is a value, a tuple of values, or a dict by column.
+
+        A key without events has an empty answer. Matches without an event of `keyed_types` belong to no key: see
+        `ask_shared`.
+        """
+        return interruptible(lambda: self._summary(key).ask(key), deadline)
 
     @only_our_errors()
     def ask_shared(self, *, deadline: Duration | None = None) -> SummaryAnswer:
-        """With `keyed_types`, the answer over matches that have no event with a key."""
-        return interruptible(lambda: self._asked().ask_shared(), deadline)
+        """With `keyed_types`: returns the answer over matches that have no event with a key."""
+        return interruptible(lambda: self._summary().ask_shared(), deadline)
 
     @only_our_errors()
     def ask_all(self, *, deadline: Duration | None = None) -> pa.Table:
-        """One row for each key: its values, `asked_at`, `value`, `count`, `seen`, `kept`. The same as on Spark."""
-        return interruptible(lambda: self._asked().ask_all(), deadline)
+        """Returns one row for each key, as on Spark: the key, `asked_at`, `value`, `count`, `seen`, `kept`."""
+        return interruptible(lambda: self._summary().ask_all(), deadline)
 
     @only_our_errors()
     def exact(self, table: Any, key: Any = None, *, deadline: Duration | None = None) -> SummaryAnswer:
-        """The answer over all events of a table, as if there was room for everything. Nothing is fed."""
+        """Returns the exact answer over all events of a table. The summary itself doesn't change."""
         from ostinato.local.local_summaries import LiveSummary, arrow_of
 
         def answer() -> SummaryAnswer:
@@ -116,14 +120,14 @@ class StreamSummary:
 
     @only_our_errors()
     def to_bytes(self) -> bytes:
-        """All that was fed, for `restore`."""
+        """Returns the state of the summary, for `restore`."""
         from ostinato.local.local_summaries import NEVER_FED
 
         return NEVER_FED if self._live.summary is None else self._live.summary.to_bytes()
 
     @only_our_errors()
     def restore(self, data: bytes) -> StreamSummary:
-        """Goes on from the bytes of an equal summary, in place of what was fed here. Returns the summary itself."""
+        """Replaces the state by the bytes of an equal summary. Returns the summary itself."""
         from ostinato.local.local_summaries import LiveSummary
 
         try:
@@ -134,7 +138,7 @@ class StreamSummary:
         self._live.summary = LiveSummary.from_bytes(self, stored)
         return self
 
-    def _asked(self, key: Any = None) -> LiveSummary:
+    def _summary(self, key: Any = None) -> LiveSummary:
         from ostinato.local.local_summaries import LiveSummary
 
         return LiveSummary.of_nothing(self, key) if self._live.summary is None else self._live.summary
@@ -143,12 +147,12 @@ class StreamSummary:
 
     @only_our_errors()
     def run(self, df: DataFrame, at: Any = None, *, trigger_events: str | None = None) -> DataFrame:
-        """The answers as a DataFrame; nothing runs yet. One row for each key and evaluation time: the values of the
-        key, `asked_at`, `value`, `count`, `seen`, `kept`.
+        """Returns the answers as a lazy DataFrame. It has one row for each key and evaluation time: the key,
+        `asked_at`, `value`, `count`, `seen`, `kept`.
 
-        A batch is asked at its end, or `at` times in a list, or at rows where the boolean column `at` is true: as of
-        their time, events of the same time included. A stream is asked at rows that fulfil the SQL condition
-        `trigger_events`, or without it at the end of every micro-batch, for the keys it touched.
+        A batch is evaluated at its end, at the times in the list `at`, or at rows where the boolean column `at` is
+        true. An answer includes events of the same time. A stream is evaluated at rows that meet the SQL condition
+        `trigger_events`. Without it, a stream is evaluated at the end of every micro-batch, for keys with new events.
         """
         spark_dataframe(df, hint="summary.feed(table).ask() answers tables in this process")
         if trigger_events is not None:
@@ -194,17 +198,19 @@ def summary(
     numbers: Numbers = "decimal",
     buckets: int = DEFAULT_BUCKETS,
 ) -> StreamSummary:
-    """A summary of at most `size` events, kept so that an aggregate over all matches loses little whenever it is asked.
+    """Creates a stream summary. It keeps at most `size` events, chosen so that an aggregate over all matches stays
+    close to its true value.
 
-    `expression` is a regular expression over event types (`E (H|K)* E`), which the text column `type` holds. `order_by`
-    is the column of their time (timestamp, date, or whole number), and perhaps more that order events of one time.
-    `within` is how far a match's events may lie apart: "10 minutes", or a number for whole numbers as times.
-    `aggregate` is COUNT, SUM(column) or AVG(column). `partition_by` are columns on which a match's events agree, or
-    those of `keyed_types` alone. `numbers` is how tables and DataFrames give counts and sums: "decimal", "text" or
-    "log10". The rest decides which events are kept, see docs/summaries.md.
+    `expression` is a regular expression over event types (`E (H|K)* E`). The text column `type` holds these types.
+    `order_by` is the time column (timestamp, date, or whole number); further columns order events of the same time.
+    `within` is the longest time between the first and the last event of a match: "10 minutes", or a number if times
+    are whole numbers. `aggregate` is COUNT, SUM(column) or AVG(column). All events of a match have equal values in the
+    columns `partition_by`; with `keyed_types`, this holds only for events of these types. `numbers` is the form of
+    counts and sums in tables and DataFrames: "decimal", "text" or "log10". The other options decide which events are
+    kept: see docs/summaries.md.
     """
     window = _length("within", within, "SUMMARY_WINDOW")
-    every = None if tick is None else _tick(tick, window)
+    tick_us = None if tick is None else _tick(tick, window)
     kind, value = _aggregate(aggregate)
     keys, ordered = _names("partition_by", partition_by), _names("order_by", order_by)
     _check(isinstance(expression, str), f"the expression is a text, not {expression!r}")
@@ -225,19 +231,19 @@ def summary(
         strategy=_member("strategy", strategy, Strategy),
         types=_names("types", types),
         probabilities=None if probabilities is None else _probabilities(probabilities),
-        tick_us=every,
+        tick_us=tick_us,
         unknown_types=_member("unknown_types", unknown_types, UnknownTypes),
         partition_by=keys,
         keyed_types=carriers,
         half_life_events=half_life,
         seed=seed,
     )
-    query_automaton(query)  # errors in the expression are known before the first event
+    query_automaton(query)  # raises errors in the expression before the first event
     columns = SummaryColumns(type, ordered[0], ordered[1:], value, keys, window.counts_units)
     return StreamSummary(query, columns, NumberForm(numbers), buckets)
 
 
-# --- what was written -> values ---------------------------------------------------------------------------------------
+# --- arguments -> checked values --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,19 +274,19 @@ def _tick(written: Any, window: _Length) -> float:
 
 def _aggregate(written: str) -> tuple[SummaryAggregate, str | None]:
     """`SUM(price)` -> SUM, price."""
-    found = _AGGREGATE.fullmatch(written) if isinstance(written, str) else None
-    if found is not None:
-        kind, of = SummaryAggregate(found[1].upper()), found[2]
-        if kind is SummaryAggregate.COUNT and of in (None, "", "*"):
+    parts = _AGGREGATE.fullmatch(written) if isinstance(written, str) else None
+    if parts is not None:
+        kind, column = SummaryAggregate(parts[1].upper()), parts[2]
+        if kind is SummaryAggregate.COUNT and column in (None, "", "*"):
             return kind, None
-        if kind is not SummaryAggregate.COUNT and of and of != "*":
-            return kind, of[1:-1] if len(of) > 2 and of[0] == of[-1] == "`" else of
+        if kind is not SummaryAggregate.COUNT and column and column != "*":
+            return kind, column[1:-1] if len(column) > 2 and column[0] == column[-1] == "`" else column
     hint = "COUNT, SUM(column) or AVG(column)"
     raise QueryError("SUMMARY_AGGREGATE", f"a summary can't answer {written!r}", hint=hint)
 
 
 def _probabilities(written: Any) -> tuple[tuple[str, float], ...]:
-    """By type, in the order of the names: which came first means nothing."""
+    """Probabilities by type, sorted by name. Their order in the argument has no effect."""
     is_mapping = isinstance(written, Mapping)
     if not is_mapping or not all(isinstance(name, str) and _is_number(share) for name, share in written.items()):
         hint = 'probabilities={"A": 0.7, "B": 0.3}'
@@ -301,7 +307,7 @@ E = TypeVar("E", bound=Enum)
 
 
 def _member(argument: str, written: Any, kind: type[E]) -> E:
-    """The member of an enumeration, by itself or by its value in any case."""
+    """The member of an enumeration. `written` is the member, or its value in any case."""
     for member in kind:
         if written is member or (isinstance(written, str) and written.lower() == str(member.value).lower()):
             return member

@@ -1,11 +1,11 @@
-"""`ost.Workload`: many queries over one input, answered together, and perhaps within bounds.
+"""`ost.Workload`: runs many queries over one input together, with or without bounds.
 
 >>> import ostinato as ost
 >>> import pyarrow as pa
 >>> rides = pa.table({"ts": [1, 2, 3, 4], "kind": ["Request", "Travel", "Travel", "Pickup"]})
 >>> trends = ["PATTERN SEQ(Request, Travel+) RETURN COUNT(*)", "PATTERN SEQ(Travel+, Pickup) RETURN COUNT(*)"]
->>> found = ost.Workload(trends, type="kind", time="ts").run(rides)
->>> found["q2"].to_pylist()
+>>> result = ost.Workload(trends, type="kind", time="ts").run(rides)
+>>> result["q2"].to_pylist()
 [{'count(*)': Decimal('3')}]
 """
 
@@ -44,23 +44,24 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class WorkloadResult(WorkloadRows[T]):
-    """What a workload found: a pyarrow Table in process, a lazy DataFrame on Spark.
+    """The result of a workload: a pyarrow Table in process, a lazy DataFrame on Spark.
 
     `rows` has the rows of all queries: `query`, `group` (a struct of the GROUP BY columns of all queries),
     `window_start`, `window_end`, `aggregates` (a struct of all aggregates by name), and for queries that return matches
-    `match_number`, `match_start`, `match_end` and `events`. A column is there if a query has it, NULL for the others.
-    A column that queries give in different types is text there.
+    `match_number`, `match_start`, `match_end` and `events`. `rows` has the columns of all queries; a column is NULL in
+    the rows of queries without it. If queries give a column different types, it is text in `rows`.
 
-    `result["q1"]` has the columns and types of one query alone. On Spark it is a job of its own, which runs the queries
-    that share its shuffle, too: to look at many of them, write `rows` once and read that.
+    `result["q1"]` has the columns and types of one query. On Spark it is a separate job. The job also runs the queries
+    that share its shuffle. To read the rows of many queries, write `rows` once and read the output.
     """
 
     workload: Workload | None = None
-    """What was asked; `ost.explain` of a result tells what its run did."""
+    """The workload of this result. `ost.explain(result)` also describes the run."""
 
     @property
     def report(self) -> Report:
-        """In process, under a bound: what was given up; of the only engine, where there are several see `reports`."""
+        """The losses of a bounded run in this process. Raises NO_REPORT unless there is exactly one report: `reports`
+        has all of them."""
         if len(self.reports) != 1:
             raise QueryError(
                 "NO_REPORT",
@@ -70,14 +71,15 @@ class WorkloadResult(WorkloadRows[T]):
         return self.reports[0]
 
     def __getattr__(self, name: str) -> Any:
-        """What `rows` can do: `result.show()`, `result.to_pylist()`."""
+        """Passes other calls on to `rows`: `result.show()`, `result.to_pylist()`."""
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.rows, name)
 
     @only_our_errors()
     def finish(self, checkpoint: str | None = None, *, operator: int | None = None) -> DataFrame:
-        """The rows that the end of input gives for a stopped stream: `ost.finish` with the session of `rows`."""
+        """Returns the rows that are only final at end of input, for a stopped stream: `ost.finish` with the session of
+        `rows`."""
         spark_dataframe(self.rows, hint="finish() is for stopped streams; a table was answered to its end")
         from ostinato.spark.checkpoints.finish import finish
 
@@ -99,16 +101,16 @@ class WorkloadResult(WorkloadRows[T]):
 
 @dataclass(frozen=True, slots=True, init=False)
 class Workload:
-    """Many queries over one input, answered together: what they have in common is computed once.
+    """Many queries over one input that run together. Common parts of the queries are computed once.
 
-    On Spark all event queries are one job in which rows are shuffled once for each distinct GROUP BY.
+    On Spark all event queries are one job. It shuffles the rows once for each distinct GROUP BY.
     """
 
     queries: tuple[EventsQuery | ClauseQuery, ...]
     names: tuple[str, ...]
     options: EventOptions
     request: BoundRequest
-    """What it has to keep to."""
+    """The bounds of the workload."""
 
     @only_our_errors()
     def __init__(
@@ -126,21 +128,21 @@ class Workload:
         clock: Any = None,
         **options: Any,
     ) -> None:
-        """`queries` are texts of event queries or of MATCH_RECOGNIZE, `ost.events(...)` or `ost.pattern(...)`, perhaps
-        by name; without names they are q1, q2 and so on.
+        """`queries` is a list, or a dict by name, of texts of event queries or of MATCH_RECOGNIZE, of `ost.events(...)`
+        or of `ost.pattern(...)`. Queries without names are called q1, q2 and so on.
 
-        With a bound, matches are given up where it would be missed, and the result says how many: `BoundRequest` and
-        docs/workloads.md say what the bounds mean. The other options are those of `EventsQuery.with_options`, for all
-        queries: `numbers`, `approximate`, `sharing`, ...
+        With a bound, the workload drops partial matches rather than exceed it. The report counts the dropped ones.
+        `BoundRequest` and docs/workloads.md describe the bounds. The other options are those of
+        `EventsQuery.with_options`, for all queries: `numbers`, `approximate`, `sharing`, ...
         """
-        called = _named(queries, names)
-        chosen = changed_options(EventOptions(), options, also=BoundRequest.__slots__)
-        asked = tuple(_read(query, name, type, time, chosen) for name, query in called.items())
+        named_queries = _named(queries, names)
+        event_options = changed_options(EventOptions(), options, also=BoundRequest.__slots__)
+        parsed = tuple(_read(query, name, type, time, event_options) for name, query in named_queries.items())
         request = BoundRequest(latency_bound, memory_bound, selection_ratio, batch_budget, weights, clock)
-        request.bounds(tuple(called))  # raises for what is no bound, or of no query
-        object.__setattr__(self, "queries", asked)
-        object.__setattr__(self, "names", tuple(called))
-        object.__setattr__(self, "options", chosen)
+        request.bounds(tuple(named_queries))  # raises for bad amounts, and for names that aren't queries
+        object.__setattr__(self, "queries", parsed)
+        object.__setattr__(self, "names", tuple(named_queries))
+        object.__setattr__(self, "options", event_options)
         object.__setattr__(self, "request", request)
 
     @property
@@ -159,10 +161,11 @@ class Workload:
     def run(
         self, data: Any, *, ansi: bool = True, timezone: str = "UTC", deadline: Duration | None = None
     ) -> WorkloadResult[Any]:
-        """All queries over a pyarrow Table, a pandas DataFrame or record batches (at once), or a Spark DataFrame.
+        """Runs all queries over a pyarrow Table, a pandas DataFrame, record batches, or a Spark DataFrame.
 
-        In this process `ansi` and `timezone` are the rules for expressions, and a run that takes longer than `deadline`
-        ("10 seconds") raises DEADLINE_PASSED. On Spark the session has these rules.
+        Tables are matched at once, in this process. Expressions then follow `ansi` and `timezone`, and a run that takes
+        longer than `deadline` ("10 seconds") raises DEADLINE_PASSED. On Spark the session sets both rules, and the
+        result is lazy.
         """
         if is_spark_dataframe(data):
             refuse_deadline(deadline)
@@ -179,8 +182,8 @@ class Workload:
         return _result(self, workload_tables(self, data, settings))
 
 
-def _result(workload: Workload, found: WorkloadRows[T]) -> WorkloadResult[T]:
-    values = {field.name: getattr(found, field.name) for field in fields(found)}
+def _result(workload: Workload, rows: WorkloadRows[T]) -> WorkloadResult[T]:
+    values = {field.name: getattr(rows, field.name) for field in fields(rows)}
     return WorkloadResult(**values, workload=workload)
 
 
@@ -196,14 +199,14 @@ def _named(queries: Any, names: Any) -> dict[str, Any]:
         wrong = names if isinstance(queries, Iterable) else queries
         raise QueryError("INVALID_OPTION", f"a workload takes lists of queries and of names, not {shown(wrong)}")
     queries = list(queries)
-    called = [f"q{i}" for i in range(1, len(queries) + 1)] if names is None else list(names)
-    if not queries or len(called) != len(queries) or len(set(called)) != len(called):
+    query_names = [f"q{i}" for i in range(1, len(queries) + 1)] if names is None else list(names)
+    if not queries or len(query_names) != len(queries) or len(set(query_names)) != len(query_names):
         raise QueryError(
             "INVALID_OPTION",
-            f"{len(queries)} queries and {len(set(called))} different names",
+            f"{len(queries)} queries and {len(set(query_names))} different names",
             hint="a workload has at least one query, and each has a name of its own",
         )
-    return dict(zip((a_text("the name of a query", name) for name in called), queries, strict=True))
+    return dict(zip((a_text("the name of a query", name) for name in query_names), queries, strict=True))
 
 
 def _read(
@@ -211,17 +214,17 @@ def _read(
 ) -> EventsQuery | ClauseQuery:
     if isinstance(query, PatternQuery | MatchRecognize) or (isinstance(query, str) and _is_clause(query)):
         return as_clause_query(query)
-    asked = events(query, type=type, time=time)
-    if asked.options not in (EventOptions(), options):
+    event_query = events(query, type=type, time=time)
+    if event_query.options not in (EventOptions(), options):
         raise QueryError(
             "INVALID_OPTION",
             f"query '{name}' has options of its own, but those of a workload hold for all of its queries",
             hint="ost.Workload([...], numbers=..., approximate=...)",
         )
-    return replace(asked, options=options)
+    return replace(event_query, options=options)
 
 
 def _is_clause(text: str) -> bool:
-    """Whether a text is MATCH_RECOGNIZE, and not an event query."""
+    """Whether a text is a MATCH_RECOGNIZE query, not an event query."""
     words = [token.upper for token in tokenize(text)]
     return words[0] in _CLAUSE_WORDS or "MATCH_RECOGNIZE" in words or (words[0] == "PATTERN" and "DEFINE" in words)
