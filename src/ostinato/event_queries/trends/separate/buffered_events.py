@@ -134,7 +134,7 @@ def unpack_events(data: bytes, reads: Reads, types: Sequence[np.dtype[np.generic
     (count,) = struct.unpack_from("<q", data)
     columns, bit_columns = 3 + len(types), len(reads.conditions) + len(reads.values)
     size = 8 + 8 * columns * count + bit_columns * ((count + 7) // 8)
-    check(count >= 0 and size == len(data), BUFFER_STATE, "they have another length than they say")
+    check(count >= 0 and size == len(data), BUFFER_STATE, "the stored length doesn't match the data")
     at = 8
 
     def column(kind: np.dtype[np.generic]) -> NDArray[np.generic]:

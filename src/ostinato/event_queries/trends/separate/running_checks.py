@@ -41,8 +41,8 @@ def _after_number(words, at, end, exact):  # type: ignore[no-untyped-def]
 
 
 @inline_kernel
-def _after_place(words, at, end, exact, sizes):  # type: ignore[no-untyped-def]
-    """Checks one place. `sizes`: how many whole numbers, doubles, best values and flags a place has."""
+def _after_sum(words, at, end, exact, sizes):  # type: ignore[no-untyped-def]
+    """Checks one running sum. `sizes`: how many whole numbers, doubles, best values and flags it has."""
     for _ in range(sizes[0]):
         at = _after_number(words, at, end, exact)
         if at == BROKEN:
@@ -76,23 +76,23 @@ def _is_lane(plan, low, high, before):  # type: ignore[no-untyped-def]
 def are_sound(plan, states, exact, sizes):  # type: ignore[no-untyped-def]
     """Checks the words of all sequences."""
     words = states.words
-    for sequence in range(len(states.at) - 1):
-        at, end = states.at[sequence], states.at[sequence + 1]
+    for sequence in range(len(states.starts) - 1):
+        at, end = states.starts[sequence], states.starts[sequence + 1]
         if at == end:
             continue
         many = words[at]
         if many < 0 or many > end - at:
             return False
-        at = _after_place(words, at + 1, end, exact, sizes)
+        at = _after_sum(words, at + 1, end, exact, sizes)
         before = -FAR - 1
         for _ in range(many):
             if at == BROKEN or at + 2 > end or not _is_lane(plan, words[at], words[at + 1], before):
                 return False
             before = words[at]
             at += 2
-            for _ in range(plan.places):
+            for _ in range(plan.sums_per_lane):
                 if at != BROKEN:
-                    at = _after_place(words, at, end, exact, sizes)
+                    at = _after_sum(words, at, end, exact, sizes)
         if at != end:
             return False
     return True

@@ -100,7 +100,7 @@ def unpack_sections(state: bytes, programs: int) -> list[bytes]:
     with reading(source):
         sizes = struct.unpack_from(f"<{count}Q", state, 8)
     at = 8 + 8 * count
-    check(at + sum(sizes) == len(state), source, "they have another length than they say")
+    check(at + sum(sizes) == len(state), source, "the stored length doesn't match the data")
     sections = []
     for size in sizes:
         sections.append(state[at : at + size])

@@ -102,7 +102,7 @@ def unpack_totals(data: bytes, is_real: Sequence[bool]) -> tuple[Totals, int]:
     totals, at = Totals.nothing(len(is_real)), 0
     for i in range(len(totals.numbers)):
         (size,) = struct.unpack_from("<I", data, at)
-        check(size <= len(data) - at - 4, _STATE, "a number is longer than what there is")
+        check(size <= len(data) - at - 4, _STATE, "the data ends inside a number")
         totals.numbers[i] = int.from_bytes(data[at + 4 : at + 4 + size], "little", signed=True)
         at += 4 + size
     for i, real in enumerate(is_real):
