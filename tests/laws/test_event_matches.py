@@ -11,7 +11,7 @@ from tests.laws.event_strategies import COLUMNS, DECLINED, Example, Knobs, bind,
 from tests.laws.trend_programs import prepared
 
 from ostinato.errors import QueryError
-from ostinato.event_queries.enumeration import event_matches, event_room
+from ostinato.event_queries.enumeration import event_buffers, event_matches
 from ostinato.event_queries.enumeration.match_limits import MatchLimits
 
 MATCHES = Knobs(aggregates=False, conjunction=False, decimals=False)
@@ -60,5 +60,5 @@ def test_a_limit_takes_the_first(example: Example, limit: int, by_end: bool) -> 
 def test_nothing_is_lost_when_room_is_made(example: Example) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("FIRST_MATCHES", "FIRST_ROWS", "FIRST_DEPTH"):
-            patch.setattr(event_room, name, 1)
+            patch.setattr(event_buffers, name, 1)
         assert difference(example) is None

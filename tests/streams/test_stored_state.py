@@ -146,11 +146,11 @@ def test_every_index_of_partial_matches_has_a_range(column: int, number: int) ->
     """Of one that grew out of another. A -1 in a link means that there is none: then its length doesn't add up."""
     state = stored("engine")
     restored, learnt = matcher_state(state.blobs[0])
-    values = restored.kin.copy()
+    values = restored.ancestry.copy()
     last = np.flatnonzero(values[:, 0] >= 0)[-1]
     if values[last, column] != number:
         values[last, column] = number
-        assert refused(state, engine_body(dataclasses.replace(restored, kin=values), learnt)), (column, number)
+        assert refused(state, engine_body(dataclasses.replace(restored, ancestry=values), learnt)), (column, number)
 
 
 @pytest.mark.parametrize("number", [-1, (1 << 63) - 1])

@@ -15,7 +15,7 @@ from tests.reference.event_letters import bound, events
 
 from ostinato.errors import MatchError, QueryError
 from ostinato.event_queries.automaton.trend_automaton import Transition, TrendAutomaton
-from ostinato.event_queries.enumeration import event_marks, event_matches, event_room
+from ostinato.event_queries.enumeration import event_buffers, event_marks, event_matches
 from ostinato.event_queries.enumeration.event_matches import find_event_matches
 from ostinato.event_queries.enumeration.event_scopes import fill_first_rows
 from ostinato.event_queries.enumeration.event_search import event_search_in_python
@@ -212,7 +212,7 @@ def test_what_leads_to_matches_is_no_partial_match() -> None:
 
 
 def test_matches_that_hold_too_many_events(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_room, "LARGEST_OUTPUT", 10_000)
+    monkeypatch.setattr(event_buffers, "LARGEST_OUTPUT", 10_000)
     with pytest.raises(MatchError) as caught:
         matches("A+", " ".join(f"a{i}" for i in range(20)))
     assert caught.value.code == "RESULT_TOO_LARGE"

@@ -147,8 +147,8 @@ def room(registers: int, accumulators: int) -> RunWork:
     """For five events."""
     return RunWork(
         registers=np.full((6, registers), -1),
-        whole=np.zeros((6, accumulators), np.int64),
-        real=np.zeros((6, accumulators)),
+        int_totals=np.zeros((6, accumulators), np.int64),
+        real_totals=np.zeros((6, accumulators)),
         stack=np.zeros(64),
         stack_whole=np.zeros(64, np.int64),
         stack_null=np.zeros(64, np.bool_),

@@ -60,8 +60,8 @@ class LatencyMeter:
     @property
     def headroom(self) -> float:
         """Bound divided by latency, of the pattern that is closest to its bound; 1 without a bound."""
-        room = self.bound_ns / np.maximum(self.average_ns, 1.0)
-        bounded = room[np.isfinite(room)]
+        ratio = self.bound_ns / np.maximum(self.average_ns, 1.0)
+        bounded = ratio[np.isfinite(ratio)]
         return float(bounded.min()) if len(bounded) else 1.0
 
     def restart(self) -> None:
