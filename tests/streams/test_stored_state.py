@@ -154,7 +154,7 @@ def test_every_index_of_partial_matches_has_a_range(column: int, number: int) ->
 
 
 @pytest.mark.parametrize("number", [-1, (1 << 63) - 1])
-@pytest.mark.parametrize("field", ["counters", "seen", "rows_needed"])
+@pytest.mark.parametrize("field", ["counters", "sample_counts", "rows_needed"])
 def test_every_count_of_partial_matches_has_a_range(field: str, number: int) -> None:
     state = stored("engine")
     restored, learnt = matcher_state(state.blobs[0])

@@ -20,7 +20,7 @@ from ostinato.expressions.run_conditions.run_columns import tie_to_columns
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import Settings
 from ostinato.expressions.values.vectors import Vector
-from ostinato.workloads.matcher.run_checks import RunWork
+from ostinato.workloads.matcher.run_checks import RunBuffers
 from ostinato.workloads.merging.features import features_of
 from ostinato.workloads.merging.merged_plan import MergedPlan, merge
 from ostinato.workloads.merging.plan_conditions import PlanConditions
@@ -143,9 +143,9 @@ def value_at(lowered: Lowered, node: int, labels: Sequence[str]) -> list[float |
     return [float(value) if is_there else None for is_there, value in values]
 
 
-def room(registers: int, accumulators: int) -> RunWork:
+def room(registers: int, accumulators: int) -> RunBuffers:
     """For five events."""
-    return RunWork(
+    return RunBuffers(
         registers=np.full((6, registers), -1),
         int_totals=np.zeros((6, accumulators), np.int64),
         real_totals=np.zeros((6, accumulators)),

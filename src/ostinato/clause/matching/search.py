@@ -143,7 +143,7 @@ def _search(automaton, rules, rows, starts, matches, buffers, conditions, progre
                     elif rules.mode == RECORDS:
                         if depth > most_rows:
                             continue
-                        most_rows = depth - 1  # later choices are preferred only as of rows before this match's last
+                        most_rows = depth - 1  # a later choice can only be preferred before the last row of this match
                     elif rules.mode != ALL and claimed[row - 1 - rows.base] > claims_after:
                         continue
                     status = _keep(

@@ -1,8 +1,8 @@
 """Live matches, and archive matches with all their ends -> the pairs that recency joins.
 
-For each archive start in its region, a live match takes the match as of its own end: the last growth that ended before
-it. Live matches are ordered by end. So each archive start enters the list of active starts once, and leaves it once at
-the front. For each live match, the kernel walks the active starts before it; every step gives a pair.
+A live match joins each archive start in its region once. It takes the last growth of the start that had ended before
+the live match ended. Live matches are ordered by end. So each archive start enters the list of active starts once, and
+leaves it once at the front. For each live match, the kernel walks the active starts before it; every step gives a pair.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ def known_without(step: StepInput, starts: Mask) -> Growths:
     row = known.position - step.base[known.key] + key_at[known.key]
     is_marked = row >= key_at[known.key]
     is_marked[is_marked] = starts[row[is_marked]]
-    return known.chosen(~is_marked)
+    return known.take(~is_marked)
 
 
 def as_of(step: StepInput, regions: ArchiveRegions) -> tuple[ProbeMatches, Growths]:
@@ -191,7 +191,7 @@ def pairs_of(
 ) -> Pairs:
     """Pairs live matches with the archive matches of their regions, as of each live match."""
     entries = growths.entries()
-    first = growths.chosen(entries[:-1])
+    first = growths.take(entries[:-1])
     key_at = np.searchsorted(first.key, np.arange(step.archive.times.keys + 1))
     starts = ArchiveStarts(key_at, first.start, first.position, entries, growths.end)
     lives = Lives(live.key, live.start, live.end, archive_rows_as_of(step, live))

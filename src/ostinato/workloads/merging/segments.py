@@ -4,9 +4,10 @@ A chain is two or more single events in a row: no loop, nothing absent or adjace
 are equal if their events have equal conditions, alone and among themselves. Their patterns must have equal extents, and
 all of them a bound or none.
 
-A segment on its own also makes sub-matches that no prefix ever needs. So a chain becomes a segment only if that pays:
-at least two patterns have it, in states that aren't one node already, and a condition between its own events rejects
-most sub-matches. Of overlapping chains the one that saves most states is taken. A pattern joins a segment at most once.
+A segment is also matched where no prefix precedes it. That costs work, so a chain becomes a segment only under three
+conditions. At least two patterns contain it. Their states aren't one node already. A condition between its events
+rejects most sub-matches. Of overlapping chains the one that saves most states is taken. A pattern joins a segment at
+most once.
 """
 
 from __future__ import annotations

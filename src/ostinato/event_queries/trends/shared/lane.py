@@ -54,7 +54,7 @@ def _catch_up_all(arrays, query, lane):  # type: ignore[no-untyped-def]
 
 
 @called_kernel
-def ready(arrays, query, lane):  # type: ignore[no-untyped-def]
+def bring_up_to_date(arrays, query, lane):  # type: ignore[no-untyped-def]
     """Brings a lane up to date; returns False if its numbers might not fit."""
     if not _has_room(arrays, query, lane):
         return False
