@@ -73,7 +73,7 @@ class OrderedEdges:
         ranked = self._ranked(buffered, starts, only_first, value_bits(values))
         check_stopped()
         holders, sum_count = self._holder_state(ranked)
-        sums, slots = layout.room(sum_count, self.exact, ra.COLUMNS), layout.arrays()
+        sums, slots = layout.new_sums(sum_count, self.exact, ra.COLUMNS), layout.arrays()
         results = RunningResults(layout, self.exact)
         progress = np.zeros(ra.PROGRESS, np.int64)
         while True:
@@ -94,8 +94,8 @@ class OrderedEdges:
                     raise AssertionError("a number did not fit where it had to")
 
     def _column(self, buffered: BufferedEvents, value: int) -> tuple[NDArray[Any], Bools]:
-        at = self.reads.values.index(value)
-        return buffered.values[at], buffered.valid[at]
+        index = self.reads.values.index(value)
+        return buffered.values[index], buffered.valid[index]
 
     def _is_real(self, buffered: BufferedEvents, value: int) -> bool:
         return value != NO_VALUE and self._column(buffered, value)[0].dtype == np.float64

@@ -111,20 +111,20 @@ def _put(slots, sums, holders, ranked, plan, holder, window, row, source):  # ty
     if kind == PLAIN:
         return merge(slots, sums, base, source)
     test = plan.test[holder]
-    at = row - ranked.starts[window] if kind == LISTED else ranked.rank[test, row]
-    if kind != LISTED and at == 0:
+    index = row - ranked.starts[window] if kind == LISTED else ranked.rank[test, row]
+    if kind != LISTED and index == 0:
         return True
     if kind == ABOVE:
-        at = ranked.ranks[test, window] + 1 - at
-    holders.log[holders.log_base[holder] + holders.logged[holder]] = at
+        index = ranked.ranks[test, window] + 1 - index
+    holders.log[holders.log_base[holder] + holders.logged[holder]] = index
     holders.logged[holder] += 1
     fits = True
-    last = ranked.ranks[test, window] if kind in (BELOW, ABOVE) else at
+    last = ranked.ranks[test, window] if kind in (BELOW, ABOVE) else index
     if kind == LISTED:
-        clear(slots, sums, base + at)
-    while at <= last:
-        fits &= merge(slots, sums, base + at, source)
-        at += (at & -at) if kind != LISTED else 1
+        clear(slots, sums, base + index)
+    while index <= last:
+        fits &= merge(slots, sums, base + index, source)
+        index += (index & -index) if kind != LISTED else 1
     return fits
 
 
@@ -152,12 +152,12 @@ def _take(slots, sums, holders, ranked, plan, edge, window, row, into):  # type:
             fits = merge(slots, sums, into, base + until)
         return fits
     if kind == BELOW:
-        at = until if plan.edge_equal[edge] == WITH_EQUAL else below
+        index = until if plan.edge_equal[edge] == WITH_EQUAL else below
     else:
-        at = ranked.ranks[test, window] - (below if plan.edge_equal[edge] == WITH_EQUAL else until)
-    while at > 0:
-        fits &= merge(slots, sums, into, base + at)
-        at &= at - 1
+        index = ranked.ranks[test, window] - (below if plan.edge_equal[edge] == WITH_EQUAL else until)
+    while index > 0:
+        fits &= merge(slots, sums, into, base + index)
+        index &= index - 1
     return fits
 
 
@@ -169,11 +169,11 @@ def _empty(slots, sums, holders, ranked, plan, holder, window):  # type: ignore[
         clear(slots, sums, base)
         return
     for i in range(holders.logged[holder]):
-        at = holders.log[holders.log_base[holder] + i]
-        last = ranked.ranks[plan.test[holder], window] if kind in (BELOW, ABOVE) else at
-        while at <= last and kind != LISTED:
-            clear(slots, sums, base + at)
-            at += at & -at
+        index = holders.log[holders.log_base[holder] + i]
+        last = ranked.ranks[plan.test[holder], window] if kind in (BELOW, ABOVE) else index
+        while index <= last and kind != LISTED:
+            clear(slots, sums, base + index)
+            index += index & -index
     holders.logged[holder] = 0
 
 

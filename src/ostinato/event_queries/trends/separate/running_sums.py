@@ -49,7 +49,7 @@ class RunningSums:
         )
         slots, sums = (
             layout.arrays(),
-            layout.room((capacity + ra.SPARE) * self.plan.sums_per_lane, self.exact, ra.COLUMNS),
+            layout.new_sums((capacity + ra.SPARE) * self.plan.sums_per_lane, self.exact, ra.COLUMNS),
         )
         results = RunningResults(layout, self.exact)
         progress = np.zeros(ra.PROGRESS, np.int64)

@@ -55,7 +55,7 @@ class SlotLayout:
         best_seen = np.array([self.seen.index(i) for i in self.best], np.int64)
         return SlotLabels(on(self.integers), on(self.real), on(self.best), on(self.seen), best_seen)
 
-    def room(self, sum_count: int, exact: bool, columns: int) -> Sums:
+    def new_sums(self, sum_count: int, exact: bool, columns: int) -> Sums:
         """Empty sums."""
         return Sums(
             new_table(sum_count * (len(self.integers) + 1), exact, columns),

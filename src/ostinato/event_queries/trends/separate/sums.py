@@ -68,10 +68,10 @@ def clear(slots, sums, sum_index):  # type: ignore[no-untyped-def]
 @inline_kernel
 def _offer_best(slots, sums, into, b, value):  # type: ignore[no-untyped-def]
     """Keeps the smaller of the stored best value and this one."""
-    at = slots.best_seen[b]
-    if not sums.seen[into, at] or value < sums.best[into, b]:
+    flag = slots.best_seen[b]
+    if not sums.seen[into, flag] or value < sums.best[into, b]:
         sums.best[into, b] = value
-        sums.seen[into, at] = 1
+        sums.seen[into, flag] = 1
 
 
 @inline_kernel

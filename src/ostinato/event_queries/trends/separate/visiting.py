@@ -71,8 +71,8 @@ class Visit:
         return self.buffered.conditions[self.reads.conditions.index(condition)]
 
     def column(self, value: int) -> tuple[NDArray[np.generic], Bools]:
-        at = self.reads.values.index(value)
-        return self.buffered.values[at], self.buffered.valid[at]
+        index = self.reads.values.index(value)
+        return self.buffered.values[index], self.buffered.valid[index]
 
     # --- runs ---------------------------------------------------------------------------------------------------------
 
