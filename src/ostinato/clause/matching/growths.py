@@ -1,8 +1,8 @@
 """Rows and conditions, prepared once -> the matches inside any number of probes, which are ranges of rows.
 
 A probe searches as if the rows before its `end` were all there are. Probes may overlap and don't influence one another.
-So one call searches an archive as of many moments, and the rows are prepared once. The growths of a start are all ends
-of matches that begin there; one search of a start finds them for all moments.
+So one call searches an archive at many moments, and the rows are prepared once. The growths of a start are all ends of
+matches that begin there; one search of a start finds them for all moments.
 """
 
 from __future__ import annotations

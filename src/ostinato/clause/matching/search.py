@@ -59,7 +59,7 @@ from ostinato.kernels.constants import NO_TIME
 from ostinato.kernels.kernel_cache import borrowing_kernel, inline_kernel
 
 STEPS_PER_LOOK = 4096
-"""The search checks the stop flag after so many steps: less than a millisecond, a few with conditions over the run."""
+"""Steps between two checks of the stop flag: less than a millisecond, or a few with conditions over the run."""
 
 # Declared without values: `search_in_python` puts a pair of functions into the globals of the search.
 update: Callable[..., Any]

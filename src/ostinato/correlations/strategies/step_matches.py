@@ -21,9 +21,9 @@ class Modes(NamedTuple):
 
     live: ProbeMode
     growing: ProbeMode
-    """Finds the archive's matches as of any time."""
+    """Finds all growths of the archive's matches."""
     as_of: ProbeMode
-    """Finds the archive's matches as of the end of a probe."""
+    """Finds the archive's matches at the end of a probe."""
 
 
 class LiveMatches(NamedTuple):

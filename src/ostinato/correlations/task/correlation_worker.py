@@ -1,7 +1,7 @@
 """State of a correlation + arriving rows + watermark -> results + state. Neither Spark nor text here.
 
 A step is a function of its arguments: the same state and rows give the same results. Rows of both sides wait until the
-watermark has passed them, so the archive is complete as of every live match of a step.
+watermark has passed them, so the archive of every live match of a step is complete.
 """
 
 from __future__ import annotations

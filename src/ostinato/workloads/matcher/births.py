@@ -16,7 +16,7 @@ from ostinato.workloads.matcher.store import FIRST, LENGTH, LIMIT, NODE, PARENT,
 SAMPLES = 512
 """Number of samples of each feature, from which the edges of buckets are learnt."""
 SAMPLED = 8
-"""Once there are enough samples, one in so many values is taken. Values of one event are similar."""
+"""Once there are SAMPLES samples, one value in SAMPLED is taken. Values of one event are similar."""
 
 
 class Samples(NamedTuple):

@@ -55,11 +55,12 @@ _MANY = 1 << 60
 
 
 class Pause(NamedTuple):
-    """Stops the kernel before all rows are matched: after so much work (visits and checks), or where more than so many
-    partial matches live. At least one row is matched."""
+    """Limits of one call. The kernel stops after the row with which it reaches one. It matches at least one row."""
 
     work: int = _MANY
+    """Visits and checks."""
     live: int = _MANY
+    """Living partial matches."""
 
 
 NO_PAUSE = Pause()

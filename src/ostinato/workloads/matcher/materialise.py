@@ -64,7 +64,7 @@ def new_match_buffer(matches: int, rows: int) -> MatchBuffer:
 
 
 def grown_buffer(buffer: MatchBuffer, matches: int, rows: int) -> MatchBuffer:
-    """The same with room for at least so many more matches and rows."""
+    """The same buffer, with room for at least `matches` more matches and `rows` more rows."""
     room = max(2 * len(buffer.pattern), len(buffer.pattern) + matches)
     larger = new_match_buffer(room, max(2 * len(buffer.rows), len(buffer.rows) + rows))
     arrays: Iterable[tuple[NDArray[Any], NDArray[Any]]] = zip(buffer, larger, strict=True)

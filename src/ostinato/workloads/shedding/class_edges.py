@@ -119,7 +119,7 @@ class LearntEdges:
 def updated_edges(
     before: LearntEdges, samples: dict[int, Reals], bucket_counts: dict[int, int]
 ) -> tuple[LearntEdges, set[int], set[int]]:
-    """(the edges after these samples, nodes whose values have drifted, nodes with new edges)."""
+    """Returns the edges after these samples, the nodes whose values have drifted, and the nodes with new edges."""
     after, drifted, changed = before, set(), set()
     for node, of_node in samples.items():
         if after.has_drifted(node, of_node):

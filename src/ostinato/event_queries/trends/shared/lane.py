@@ -18,7 +18,7 @@ from ostinato.kernels.numbers.number_calls import (
 )
 
 _SPARE_LIMBS = 5
-"""A change of a lane adds no more than so many limbs to its numbers."""
+"""Largest number of limbs that a change of a lane adds to its numbers."""
 
 
 @woven
