@@ -49,7 +49,7 @@ def window_first(step: StepInput) -> StepOutcome:
     live_probe_matches = step.live.find(live_probes(step, begins, rows + 1, end), step.modes.live)
     ends_there = live_probe_matches.start + live_probe_matches.length - 1 == rows[live_probe_matches.probe]
     live = live_matches(times, live_probe_matches, step.modes, step.reported_before)
-    live = live.chosen(ends_there[live.match_index])
+    live = live.take(ends_there[live.match_index])
     archive_matches, growths = as_of(step, regions)
     # At most one live match ends with a window. It joins all archive matches of the window that start before it.
     live_of_window = np.full(len(rows), -1)

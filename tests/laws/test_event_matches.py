@@ -13,7 +13,7 @@ from tests.laws.declined import TRENDS, Declined
 from tests.laws.event_strategies import COLUMNS, Example, Knobs, bind, event_examples
 from tests.laws.trend_programs import prepared
 
-from ostinato.event_queries.enumeration import event_matches, event_room
+from ostinato.event_queries.enumeration import event_buffers, event_matches
 from ostinato.event_queries.enumeration.match_limits import MatchLimits
 
 MATCHES = Knobs(aggregates=False, conjunction=False, decimals=False)
@@ -69,5 +69,5 @@ def test_a_limit_returns_the_first_matches(example: Example, limit: int, by_end:
 def test_no_match_is_lost_when_buffers_grow(example: Example) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("FIRST_MATCHES", "FIRST_ROWS", "FIRST_DEPTH"):
-            patch.setattr(event_room, name, 1)
+            patch.setattr(event_buffers, name, 1)
         assert difference(example) is None

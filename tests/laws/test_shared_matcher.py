@@ -94,7 +94,7 @@ def random_keep_masks(seed: int, every: int = 3) -> Any:
 def recount(run: MatcherRun) -> None:
     """Checks that `ledger.live` counts the listed partial matches of each class."""
     used = int(run.store.counts[USED])
-    classes = run.store.links[:used, CLASS][run.store.kin[:used, STATUS] == LISTED]
+    classes = run.store.links[:used, CLASS][run.store.ancestry[:used, STATUS] == LISTED]
     assert np.array_equal(np.bincount(classes, minlength=len(run.ledger.live)), run.ledger.live)
 
 

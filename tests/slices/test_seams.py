@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ostinato.slices.handover import NOWHERE
-from ostinato.slices.seams import KeyPart, RowsOfPart, SeamRegion, regions
+from ostinato.slices.seams import KeySlice, SeamRegion, SliceRows, regions
 
 ROWS = 10
 
@@ -17,16 +17,16 @@ def part(
     begins: bool = False,
     rows: int = ROWS,
     match_count: int = 0,
-) -> KeyPart:
-    return KeyPart(number, rows, begins, False, takes_over, reach, hands_on, match_count)
+) -> KeySlice:
+    return KeySlice(number, rows, begins, False, takes_over, reach, hands_on, match_count)
 
 
-def deaf(number: int, rows: int = ROWS) -> KeyPart:
+def deaf(number: int, rows: int = ROWS) -> KeySlice:
     """A part without a row to take over at: all its rows are its neighbours' business."""
     return part(number, NOWHERE, rows, rows, rows=rows)
 
 
-def seams(*parts: KeyPart, before: int = 1, after: int = 0) -> list[SeamRegion]:
+def seams(*parts: KeySlice, before: int = 1, after: int = 0) -> list[SeamRegion]:
     return list(regions(parts, before, after))
 
 
@@ -36,13 +36,13 @@ def test_one_part_that_knows_its_beginning_and_decides_all_leaves_nothing() -> N
 
 def test_the_last_rows_are_finished_at_the_end_of_the_key() -> None:
     assert seams(part(0, 0, 0, 7, begins=True)) == [
-        SeamRegion((RowsOfPart(0, 6, 10),), start=1, stop=4, end=4, is_open=False, taken_over_by=None)
+        SeamRegion((SliceRows(0, 6, 10),), start=1, stop=4, end=4, is_open=False, taken_over_by=None)
     ]
 
 
 def test_a_part_that_may_have_begun_before_has_a_seam_at_its_head() -> None:
     assert seams(part(0, 1, 3, ROWS)) == [
-        SeamRegion((RowsOfPart(0, 0, 3),), start=0, stop=1, end=3, is_open=True, taken_over_by=0)
+        SeamRegion((SliceRows(0, 0, 3),), start=0, stop=1, end=3, is_open=True, taken_over_by=0)
     ]
 
 
@@ -50,7 +50,7 @@ def test_a_seam_leads_from_what_one_part_left_to_where_the_next_takes_over() -> 
     left, right = part(0, 0, 0, 8, begins=True), part(1, 2, 4, ROWS)
     assert seams(left, right) == [
         SeamRegion(
-            (RowsOfPart(0, 7, 10), RowsOfPart(1, 0, 4)),
+            (SliceRows(0, 7, 10), SliceRows(1, 0, 4)),
             start=1,  # row 8 of the first part: row 7 is there for PREV
             stop=3 + 2,
             end=3 + 4,
@@ -64,7 +64,7 @@ def test_a_part_that_cannot_take_over_is_taken_whole() -> None:
     match_count = seams(part(0, 0, 0, 9, begins=True), deaf(1), part(2, 1, 1, ROWS))
     assert match_count == [
         SeamRegion(
-            (RowsOfPart(0, 8, 10), RowsOfPart(1, 0, 10), RowsOfPart(2, 0, 1)),
+            (SliceRows(0, 8, 10), SliceRows(1, 0, 10), SliceRows(2, 0, 1)),
             start=1,
             stop=13,
             end=13,
@@ -77,7 +77,7 @@ def test_a_part_that_cannot_take_over_is_taken_whole() -> None:
 def test_parts_that_cannot_take_over_up_to_the_end() -> None:
     assert seams(deaf(0), deaf(1)) == [
         SeamRegion(
-            (RowsOfPart(0, 0, 10), RowsOfPart(1, 0, 10)), start=0, stop=20, end=20, is_open=False, taken_over_by=None
+            (SliceRows(0, 0, 10), SliceRows(1, 0, 10)), start=0, stop=20, end=20, is_open=False, taken_over_by=None
         )
     ]
 
@@ -86,7 +86,7 @@ def test_runs_that_outlive_the_part_that_takes_over_are_followed_into_the_next()
     """The second part takes over at its row 1, but earlier runs may consume all its rows and go on."""
     match_count = seams(part(0, 0, 0, 9, begins=True), part(1, 1, ROWS, ROWS), part(2, 1, 3, ROWS))
     assert match_count[0] == SeamRegion(
-        (RowsOfPart(0, 8, 10), RowsOfPart(1, 0, 10), RowsOfPart(2, 0, 3)),
+        (SliceRows(0, 8, 10), SliceRows(1, 0, 10), SliceRows(2, 0, 3)),
         start=1,
         stop=3,
         end=15,
@@ -94,7 +94,7 @@ def test_runs_that_outlive_the_part_that_takes_over_are_followed_into_the_next()
         taken_over_by=1,
     )
     assert match_count[1] == SeamRegion(
-        (RowsOfPart(1, 9, 10), RowsOfPart(2, 0, 3)), start=1, stop=2, end=4, is_open=True, taken_over_by=2
+        (SliceRows(1, 9, 10), SliceRows(2, 0, 3)), start=1, stop=2, end=4, is_open=True, taken_over_by=2
     )
     assert len(match_count) == 2
 
@@ -102,23 +102,21 @@ def test_runs_that_outlive_the_part_that_takes_over_are_followed_into_the_next()
 def test_runs_that_live_to_the_end_of_the_key() -> None:
     match_count = seams(part(0, 0, 0, 9, begins=True), part(1, 1, ROWS, ROWS))
     assert match_count == [
-        SeamRegion(
-            (RowsOfPart(0, 8, 10), RowsOfPart(1, 0, 10)), start=1, stop=3, end=12, is_open=False, taken_over_by=1
-        )
+        SeamRegion((SliceRows(0, 8, 10), SliceRows(1, 0, 10)), start=1, stop=3, end=12, is_open=False, taken_over_by=1)
     ]
 
 
 def test_rows_that_prev_and_next_read_come_along() -> None:
     match_count = seams(part(0, 0, 0, 8, begins=True), part(1, 3, 5, 10), before=3, after=2)
     assert match_count == [
-        SeamRegion((RowsOfPart(0, 5, 10), RowsOfPart(1, 0, 7)), start=3, stop=8, end=10, is_open=True, taken_over_by=1)
+        SeamRegion((SliceRows(0, 5, 10), SliceRows(1, 0, 7)), start=3, stop=8, end=10, is_open=True, taken_over_by=1)
     ]
 
 
 def test_there_are_no_rows_before_the_first() -> None:
     match_count = seams(part(0, 0, 0, 1, begins=True), before=3)
     assert match_count == [
-        SeamRegion((RowsOfPart(0, 0, 10),), start=1, stop=10, end=10, is_open=False, taken_over_by=None)
+        SeamRegion((SliceRows(0, 0, 10),), start=1, stop=10, end=10, is_open=False, taken_over_by=None)
     ]
 
 
@@ -131,7 +129,7 @@ def test_every_start_is_tried_once() -> None:
             for row in range(each.takes_over, each.hands_on):
                 tried[ROWS * number + row] += 1
     for region in seams(*parts):
-        first = ROWS * region.pieces[0].part + region.pieces[0].first
+        first = ROWS * region.pieces[0].key_slice + region.pieces[0].first
         for row in range(region.start, region.stop):
             tried[first + row] += 1
     assert tried == [1] * len(tried)
@@ -147,6 +145,6 @@ def test_the_rows_that_neighbours_need() -> None:
 def test_a_seam_ends_where_its_runs_are_dead() -> None:
     match_count = seams(part(0, 0, 0, 8, begins=True), part(1, 2, 4, ROWS), part(2, 1, 3, ROWS))
     assert [region.pieces for region in match_count] == [
-        (RowsOfPart(0, 7, 10), RowsOfPart(1, 0, 4)),
-        (RowsOfPart(1, 9, 10), RowsOfPart(2, 0, 3)),
+        (SliceRows(0, 7, 10), SliceRows(1, 0, 4)),
+        (SliceRows(1, 9, 10), SliceRows(2, 0, 3)),
     ]

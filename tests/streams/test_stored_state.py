@@ -146,11 +146,11 @@ def test_indices_of_partial_matches_out_of_range_are_refused(column: int, number
     """Damages a partial match that extends another one. A link of -1 means no parent, which contradicts its length."""
     state = stored("engine")
     restored, learnt = matcher_state(state.blobs[0])
-    values = restored.kin.copy()
+    values = restored.ancestry.copy()
     last = np.flatnonzero(values[:, 0] >= 0)[-1]
     if values[last, column] != number:
         values[last, column] = number
-        assert refused(state, engine_body(dataclasses.replace(restored, kin=values), learnt)), (column, number)
+        assert refused(state, engine_body(dataclasses.replace(restored, ancestry=values), learnt)), (column, number)
 
 
 @pytest.mark.parametrize("number", [-1, (1 << 63) - 1])

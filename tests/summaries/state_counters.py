@@ -18,8 +18,8 @@ from ostinato.summaries.engine.bridges import (
     begun,
     bridge,
     contributions,
-    passed,
-    taken,
+    counts_after,
+    counts_after_taking,
 )
 from ostinato.summaries.engine.counter_moves import CountProgram
 
@@ -61,7 +61,7 @@ class StateCounters:
     def newcomer(self, type: int, weight: Number = 1) -> Row:
         """Active local counters that an event would have if it were inserted now."""
         lone = WeightedEvents([0], [type], [weight])
-        return _sum(taken(self.program, lone, 0, self.active), begun(self.program, lone, 0))
+        return _sum(counts_after_taking(self.program, lone, 0, self.active), begun(self.program, lone, 0))
 
     def insert(self, time: int, type: int, weight: Number = 1) -> None:
         """INSERT, at the end: O(events in the window)."""
@@ -71,12 +71,12 @@ class StateCounters:
         self.types.append(type)
         self.weights.append(weight)
         event, events = len(self) - 1, self.events
-        grown = _sum(passed(self.program, events, event, self.active), begun(self.program, events, event))
+        grown = _sum(counts_after(self.program, events, event, self.active), begun(self.program, events, event))
         self.everything = _sum(self.everything, _difference(grown, self.active))
         self.active = grown
         for other in range(self.first, event):
             before = self.active_local[other]
-            now = passed(self.program, events, event, before)
+            now = counts_after(self.program, events, event, before)
             self.local[other] = _sum(self.local[other], _difference(now, before))
             self.active_local[other] = now
         self.local.append(list(initial))
@@ -124,7 +124,7 @@ class StateCounters:
     def _replay_active(self) -> None:
         self.active = self._zeros()
         for event in range(self.first, len(self)):
-            grown = passed(self.program, self.events, event, self.active)
+            grown = counts_after(self.program, self.events, event, self.active)
             self.active = _sum(grown, begun(self.program, self.events, event))
         before: list[Row] = [self._zeros() for _ in range(min(self.first, len(self)))]
         self.active_local = before + active_counts(self.program, self.events, self.first)
@@ -151,7 +151,7 @@ def joint_counts(program: CountProgram, events: WeightedEvents, window: int, eve
         program,
         moves=(*program.moves, program.moves[kind]),
         begins=(*program.begins, program.begins[kind]),
-        stays=(*program.stays, (False,) * program.states),
+        may_skip=(*program.may_skip, (False,) * program.states),
     )
     types = list(events.types)
     types[event] = len(program.moves)
@@ -169,11 +169,11 @@ def active_counts(program: CountProgram, events: WeightedEvents, first: int) -> 
     counts: list[Row] = []
     row: Row = [0] * program.states
     for event in range(first, len(events)):
-        local = _sum(taken(program, events, event, row), begun(program, events, event))
+        local = _sum(counts_after_taking(program, events, event, row), begun(program, events, event))
         for later in range(event + 1, len(events)):
-            local = passed(program, events, later, local)
+            local = counts_after(program, events, later, local)
         counts.append(local)
-        row = _sum(passed(program, events, event, row), begun(program, events, event))
+        row = _sum(counts_after(program, events, event, row), begun(program, events, event))
     return counts
 
 

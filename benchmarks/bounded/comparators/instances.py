@@ -19,7 +19,7 @@ from ostinato.workloads.matcher.matcher_kernels import NO_CONDITIONS, RUN_CONDIT
 from ostinato.workloads.matcher.matcher_run import MatcherRun
 from ostinato.workloads.matcher.matcher_state import MatcherState
 from ostinato.workloads.matcher.materialise import MATCH_ROWS, MATCHES
-from ostinato.workloads.matcher.outcomes import FINISHED, STOPPED, keep, lacks_room
+from ostinato.workloads.matcher.outcomes import FINISHED, STOPPED, lacks_room, list_new_match
 from ostinato.workloads.matcher.plan_events import PlanEvents
 from ostinato.workloads.matcher.shared_matcher import SharedMatcher
 from ostinato.workloads.matcher.store import LENGTH, NODE, PARENT, ROW, SEGMENT, TAG, Store, older, older_than_new
@@ -90,7 +90,7 @@ def obey_for_all(pm, slot, of_class, keep_masks, links, masks, dropped):  # type
     return apply_masks(pm, slot, of_class, keep_masks, links, masks, dropped)
 
 
-keep_for_all = inline_kernel(with_globals(interpreted(keep), apply_masks=obey_for_all))
+keep_for_all = inline_kernel(with_globals(interpreted(list_new_match), apply_masks=obey_for_all))
 sweep_instances = called_kernel(with_globals(interpreted(sweep), apply_masks=obey_for_all))
 
 
@@ -98,7 +98,7 @@ sweep_instances = called_kernel(with_globals(interpreted(sweep), apply_masks=obe
 def keep_copy(new, node, row, position, at, keep_masks, plan, store, lists, ledger, rules):  # type: ignore[no-untyped-def]
     is_kept = keep_for_all(new, node, row, position, at, keep_masks, plan, store, lists, ledger, rules)
     if is_kept:
-        copy_rows(new, row, store.links, store.kin, store.rows)
+        copy_rows(new, row, store.links, store.ancestry, store.rows)
     return is_kept
 
 
@@ -114,9 +114,9 @@ def lacks_room_for_copy(pm, segment, ends, links, buffer, store):  # type: ignor
 
 
 @inline_kernel
-def copy_rows(new, row, links, kin, rows):  # type: ignore[no-untyped-def]
+def copy_rows(new, row, links, ancestry, rows):  # type: ignore[no-untyped-def]
     """Copies all rows of a new partial match."""
-    source, segment = np.int64(kin[new, PARENT]), np.int64(kin[new, SEGMENT])
+    source, segment = np.int64(ancestry[new, PARENT]), np.int64(ancestry[new, SEGMENT])
     at = np.int64(0)
     if source >= 0:
         for i in range(links[source, LENGTH]):
@@ -132,19 +132,19 @@ def copy_rows(new, row, links, kin, rows):  # type: ignore[no-untyped-def]
 @inline_kernel
 def write_copied_match(pattern, pm, segment, row, label, labels, store, buffer):  # type: ignore[no-untyped-def]
     """As `materialise.write_match`, with the rows of `pm` read from its copy."""
-    links, kin = store.links, store.kin
+    links, ancestry = store.links, store.ancestry
     match, first = buffer.counts[MATCHES], buffer.counts[MATCH_ROWS]
     length = np.int64(1) if segment < 0 else links[segment, LENGTH]
     if pm >= 0:
         length += links[pm, LENGTH]
     index = first + length - 1
     buffer.rows[index], buffer.labels[index] = row, label
-    at, waiting = older_than_new(pm, segment, kin)
+    at, waiting = older_than_new(pm, segment, ancestry)
     while at >= 0:
         index -= 1
         buffer.rows[index] = store.rows[pm, index - first] if segment < 0 else links[at, ROW]
-        buffer.labels[index] = labels[kin[at, NODE]]
-        at, waiting = older(at, waiting, kin)
+        buffer.labels[index] = labels[ancestry[at, NODE]]
+        at, waiting = older(at, waiting, ancestry)
     buffer.pattern[match] = pattern
     buffer.at[match + 1] = first + length
     buffer.counts[MATCHES], buffer.counts[MATCH_ROWS] = match + 1, first + length
@@ -152,7 +152,7 @@ def write_copied_match(pattern, pm, segment, row, label, labels, store, buffer):
 
 _REPLACED = {
     "apply_masks": obey_for_all,
-    "keep": keep_copy,
+    "list_new_match": keep_copy,
     "lacks_room": lacks_room_for_copy,
     "sweep": sweep_instances,
     "write_match": write_copied_match,

@@ -85,11 +85,11 @@ def fitted(natural: Sequence[int], width: int) -> list[int]:
     >>> fitted([10, 40, 30], 64), fitted([19, 19, 100], 60)
     ([10, 25, 25], [19, 19, 18])
     """
-    room = width - len(_GAP) * (len(natural) - 1)
+    available_width = width - len(_GAP) * (len(natural) - 1)
     widths = list(natural)
     for least_natural in (_LONG, 0):
         cap = max(widths, default=0)
-        while sum(widths) > room and cap > _NARROWEST:
+        while sum(widths) > available_width and cap > _NARROWEST:
             cap -= 1
             widths = [
                 min(size, cap) if full > least_natural else size for size, full in zip(widths, natural, strict=True)

@@ -9,7 +9,7 @@ from ostinato.clause.language.clause_render import render_variable
 from ostinato.clause.plan.match_plan import NONE, MatchPlan, StateCondition
 from ostinato.explanation.planned_clause import PlannedClause
 from ostinato.explanation.readable import Unions, readable
-from ostinato.expressions.run_conditions.opcodes import Keep, Total
+from ostinato.expressions.run_conditions.opcodes import AccumulatorRule, RegisterRule
 from ostinato.expressions.run_conditions.run_program import Register, RunProgram
 from ostinato.expressions.syntax import RowSet
 
@@ -103,7 +103,11 @@ def _run_lines(planned: PlannedClause) -> list[str]:
 
 def _registers(program: RunProgram, unions: Unions) -> list[str]:
     registers = program.registers
-    chained = {register.source for register in registers if register.keep in (Keep.LAST_BEFORE, Keep.FIRST_AFTER)}
+    chained = {
+        register.source
+        for register in registers
+        if register.keep in (RegisterRule.LAST_BEFORE, RegisterRule.FIRST_AFTER)
+    }
     return [_register(program, at, unions) for at in range(len(registers)) if at not in chained]
 
 
@@ -111,13 +115,13 @@ def _register(program: RunProgram, at: int, unions: Unions) -> str:
     register = program.registers[at]
     rows = _rows(register.rows, unions)
     match register.keep:
-        case Keep.LAST | Keep.FIRST:
+        case RegisterRule.LAST | RegisterRule.FIRST:
             return f"the {register.keep.name.lower()} row{rows}"
-        case Keep.LAST_BEFORE | Keep.FIRST_AFTER:
+        case RegisterRule.LAST_BEFORE | RegisterRule.FIRST_AFTER:
             steps = _steps(program.registers, register)
-            end = "last" if register.keep is Keep.LAST_BEFORE else "first"
+            end = "last" if register.keep is RegisterRule.LAST_BEFORE else "first"
             return f"the {end} {steps + 1} rows{rows}"
-        case Keep.LEAST_WHOLE | Keep.LEAST_REAL:
+        case RegisterRule.LEAST_WHOLE | RegisterRule.LEAST_REAL:
             return f"the row{rows} with the least {readable(program.columns[register.source].operand)}"
         case _:
             return f"the row{rows} with the greatest {readable(program.columns[register.source].operand)}"
@@ -125,17 +129,17 @@ def _register(program: RunProgram, at: int, unions: Unions) -> str:
 
 def _steps(registers: Sequence[Register], register: Register) -> int:
     steps = 0
-    while register.keep in (Keep.LAST_BEFORE, Keep.FIRST_AFTER):
+    while register.keep in (RegisterRule.LAST_BEFORE, RegisterRule.FIRST_AFTER):
         steps, register = steps + 1, registers[register.source]
     return steps
 
 
 _TOTALS = {
-    Total.VALUES_WHOLE: "the number of values of",
-    Total.VALUES_REAL: "the number of values of",
-    Total.SUM_WHOLE: "the sum of",
-    Total.SUM_REAL: "the sum of",
-    Total.TRUE_VALUES: "the number of true values of",
+    AccumulatorRule.VALUES_WHOLE: "the number of values of",
+    AccumulatorRule.VALUES_REAL: "the number of values of",
+    AccumulatorRule.SUM_WHOLE: "the sum of",
+    AccumulatorRule.SUM_REAL: "the sum of",
+    AccumulatorRule.TRUE_VALUES: "the number of true values of",
 }
 
 
@@ -145,7 +149,7 @@ def _totals(program: RunProgram, unions: Unions) -> Iterator[str]:
             name for name, column in zip(program.variables, accumulator.columns, strict=True) if column >= 0
         )
         rows = _rows(None if counted == frozenset(program.variables) else counted, unions)
-        if accumulator.total is Total.ROWS:
+        if accumulator.total is AccumulatorRule.ROWS:
             yield f"the number of rows{rows}"
         elif accumulator.total in _TOTALS:
             columns = dict.fromkeys(column for column in accumulator.columns if column >= 0)

@@ -128,7 +128,7 @@ class LiveSummary:
         if not self._is_whole:
             raise MatchError(
                 "SUMMARY_INTERRUPTED",
-                "this summary was stopped while it took events, so it has some of them and lacks others",
+                "`feed` was interrupted, so this summary holds only some of the events",
                 hint="go on from bytes that were saved before: s.restore(data), or begin a new summary",
             )
 
@@ -158,8 +158,10 @@ class LiveSummary:
         if len(old):
             one = old[:1]
             before = np.array([self._latest()]) if self.is_shared else last[one]
-            time, then = (times_of(us, self.source.time_type)[0].as_py() for us in (rows.events.time[one], before))
-            message = f"an event at {time} came in a table after one at {then}"
+            event_time, last_time = (
+                times_of(us, self.source.time_type)[0].as_py() for us in (rows.events.time[one], before)
+            )
+            message = f"an event at {event_time} came in a table after one at {last_time}"
             hint = "feed tables in order of time; rows of one table may stand in any order"
             raise MatchError("SUMMARY_TIME_ORDER", message, hint=hint)
 

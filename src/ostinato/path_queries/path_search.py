@@ -108,9 +108,9 @@ class PathWalk:
 
     def costs(self, hops: int) -> PathCosts:
         """Costs of paths with at most `hops` more edges. Computed once for all copies of this walk."""
-        wanted = min(hops, LARGEST_HORIZON)
-        if not self._costs or self._costs[0].hops < wanted:
-            self._costs[:] = [PathCosts(self, wanted)]
+        horizon = min(hops, LARGEST_HORIZON)
+        if not self._costs or self._costs[0].hops < horizon:
+            self._costs[:] = [PathCosts(self, horizon)]
         return self._costs[0]
 
     def with_queries(self, queries: Sequence[PathQuery]) -> PathWalk:
@@ -124,13 +124,13 @@ class PathWalk:
         starts: NDArray[np.int64],
         terms: WalkTerms = ALL_WALKS,
         chooser: Chooser | None = None,
-        wanted: NDArray[np.uint64] | None = None,
+        queries_of_start: NDArray[np.uint64] | None = None,
     ) -> FoundPaths:
-        """All paths from the starts; start -1 is no node. `wanted` [start, word]: the queries of each start.
+        """All paths from the starts; start -1 is no node. `queries_of_start` [start, word]: the queries of each start.
 
         Raises TOO_MANY_PARTIAL_PATHS, RESULT_TOO_LARGE.
         """
-        return _PathSearch(self, terms, chooser).run(starts, wanted)
+        return _PathSearch(self, terms, chooser).run(starts, queries_of_start)
 
 
 class _PathSearch:
@@ -159,8 +159,8 @@ class _PathSearch:
         graph = self.walk.graph
         return bool(extend(graph.forwards, graph.backwards, self.walk.tables, self.store, chosen, terms, self.progress))
 
-    def run(self, starts: NDArray[np.int64], wanted: NDArray[np.uint64] | None) -> FoundPaths:
-        self._put_starts(starts, wanted)
+    def run(self, starts: NDArray[np.int64], queries_of_start: NDArray[np.uint64] | None) -> FoundPaths:
+        self._put_starts(starts, queries_of_start)
         low, result_count, ends, queries = 0, 0, [], []
         for hops in range(self.terms.max_hops + 1):
             check_stopped()
@@ -181,7 +181,7 @@ class _PathSearch:
             low = high
         return self._found(np.concatenate(ends), np.concatenate(queries))
 
-    def _put_starts(self, starts: NDArray[np.int64], wanted: NDArray[np.uint64] | None) -> None:
+    def _put_starts(self, starts: NDArray[np.int64], queries_of_start: NDArray[np.uint64] | None) -> None:
         in_graph = np.flatnonzero(starts >= 0)
         self.given_up += len(in_graph[self.most_paths :])  # no room even for the starts
         in_graph = in_graph[: self.most_paths]
@@ -191,7 +191,7 @@ class _PathSearch:
         store.state[:count], store.node[:count] = START, starts[in_graph]
         store.parent[:count], store.edge[:count] = NO_PARENT, -1
         everything = in_words([(1 << len(self.walk.queries)) - 1], self.walk.words)
-        store.mask[:count] = everything if wanted is None else wanted[in_graph]
+        store.mask[:count] = everything if queries_of_start is None else queries_of_start[in_graph]
         self.progress.path_count[0] = count
         self._check_room()
 

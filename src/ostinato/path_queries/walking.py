@@ -100,11 +100,11 @@ def _extend_one(path, edges, direction, tables, store, terms, path_count, progre
         return path_count
     low, high = edges.at[node], edges.at[node + 1]
     any_relation = tables.symbols[last - 1] == tables.other + direction
-    if any_relation and _wanted(store.mask[path], tables.symbol_reaches[last - 1]):  # reads all edges
+    if any_relation and _serves_a_query(store.mask[path], tables.symbol_reaches[last - 1]):  # reads all edges
         return _extend_by(path, edges, direction, tables, store, terms, path_count, progress, low, high)
     for move in range(first, last):
         relation = tables.relation_of_symbol[tables.symbols[move] // 2]
-        if relation < 0 or not _wanted(store.mask[path], tables.symbol_reaches[move]):
+        if relation < 0 or not _serves_a_query(store.mask[path], tables.symbol_reaches[move]):
             continue
         begin = _first_edge(edges.relation, low, high, relation)
         end = _first_edge(edges.relation, begin, high, relation + 1)
@@ -128,7 +128,7 @@ def _extend_by(path, edges, direction, tables, store, terms, path_count, progres
         target = tables.target[state, symbol, tables.class_of_node[to]]
         if target < 0 or (terms.simple and _has_node(store, path, to)):
             continue
-        if not _wanted(store.mask[path], tables.reaches[target]):
+        if not _serves_a_query(store.mask[path], tables.reaches[target]):
             continue
         if path_count >= terms.most_paths:
             progress.cut[0] += end - at
@@ -145,11 +145,11 @@ def _extend_by(path, edges, direction, tables, store, terms, path_count, progres
 
 
 @inline_kernel
-def _wanted(mask, reaches):  # type: ignore[no-untyped-def]
-    wanted = False
+def _serves_a_query(mask, reaches):  # type: ignore[no-untyped-def]
+    serves = False
     for word in range(len(mask)):
-        wanted |= mask[word] & reaches[word] != 0
-    return wanted
+        serves |= mask[word] & reaches[word] != 0
+    return serves
 
 
 @inline_kernel
@@ -194,6 +194,6 @@ def weigh_edges(graph_out, graph_in, tables, store, paths, weights, result):  # 
                     begin = _first_edge(edges.relation, low, high, relation)
                     count = _first_edge(edges.relation, begin, high, relation + 1) - begin
                     others -= count
-                if count > 0 and _wanted(store.mask[paths[i]], tables.symbol_reaches[move]):
+                if count > 0 and _serves_a_query(store.mask[paths[i]], tables.symbol_reaches[move]):
                     for column in range(weights.shape[1]):
                         result[i, column] += count * weights[move, column]

@@ -261,23 +261,23 @@ def kept_events(query: SummaryQuery, events: Sequence[SummaryEvent]) -> list[int
     """Positions of the events that the summary holds at the end. Probabilities and tick must be given."""
     probabilities = {name: Fraction(p) for name, p in query.probabilities or ()}
     named = {token[1:] for token in _tokens(query.expression, query.declared()) if token[0] == "="}
-    kept: list[int] = []
+    kept_positions: list[int] = []
     for position, event in enumerate(events):
         if event.type not in named:
             continue
-        if len(kept) < query.size:
-            kept.append(position)
+        if len(kept_positions) < query.size:
+            kept_positions.append(position)
             continue
         if query.strategy is Strategy.FIFO:
-            kept = [*kept[1:], position]
+            kept_positions = [*kept_positions[1:], position]
             continue
-        held = tuple(events[p] for p in kept)
-        moment = _Moment(query, (*held, event), probabilities)
-        benefits = [moment.benefit(i, held) for i in range(len(held))]
+        events_held = tuple(events[p] for p in kept_positions)
+        moment = _Moment(query, (*events_held, event), probabilities)
+        benefits = [moment.benefit(i, events_held) for i in range(len(events_held))]
         lowest = 0
         for i, benefit in enumerate(benefits):
             if benefit < benefits[lowest] - abs(benefits[lowest]) * TIE:
                 lowest = i
-        if moment.benefit(len(held), moment.events) > benefits[lowest] + abs(benefits[lowest]) * TIE:
-            kept = [*kept[:lowest], *kept[lowest + 1 :], position]
-    return kept
+        if moment.benefit(len(events_held), moment.events) > benefits[lowest] + abs(benefits[lowest]) * TIE:
+            kept_positions = [*kept_positions[:lowest], *kept_positions[lowest + 1 :], position]
+    return kept_positions

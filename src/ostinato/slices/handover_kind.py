@@ -10,9 +10,9 @@ from ostinato.clause.query.clause import MatchMode, MatchRecognize, Output, Skip
 class Handover(enum.Enum):
     """The condition for a handover at a row."""
 
-    ANY = "every start is tried whatever was found before"
-    MEETING = "all chains of starts meet at it"
-    QUIET = "no match can lead over it"
+    ANY = "any row: every row is tried as a start"
+    MEETING = "a row where the chains of all possible starts meet"
+    QUIET = "a row that no match from before can consume"
 
 
 def kind_of(clause: MatchRecognize) -> Handover:

@@ -1,8 +1,8 @@
 """Undecided starts of slices -> regions of rows in which a seam finishes them. No rows here.
 
-A slice can't read the rows of other slices. For its part of a key, it reports the row at which it took over
+A slice can't read the rows of other slices. For its rows of a key, it reports the row at which it took over
 (`takes_over`), the first start that it left undecided (`hands_on`), and the row that earlier runs may reach (`reach`).
-A seam lies between the `hands_on` of one part and the `takes_over` of the next part that has one.
+A seam lies between the `hands_on` of one slice and the `takes_over` of the next slice that has one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ostinato.slices.handover import NOWHERE
 
 
 @dataclass(frozen=True, slots=True)
-class KeyPart:
+class KeySlice:
     """A key's rows in one slice, numbered from 0."""
 
     slice: int
@@ -42,19 +42,19 @@ class KeyPart:
         return 0 if self.takes_over == NOWHERE else max(self.hands_on - before, 0)
 
 
-class RowsOfPart(NamedTuple):
-    """Rows `first:end` of a part."""
+class SliceRows(NamedTuple):
+    """Rows `first:end` of the key in one slice."""
 
-    part: int
+    key_slice: int
     first: int
     end: int
 
 
 @dataclass(frozen=True, slots=True)
 class SeamRegion:
-    """The rows of a seam: pieces of consecutive parts. Row numbers count over all pieces."""
+    """The rows of a seam: pieces of consecutive slices. Row numbers count over all pieces."""
 
-    pieces: tuple[RowsOfPart, ...]
+    pieces: tuple[SliceRows, ...]
     start: int
     stop: int
     """Starts `start:stop` are tried."""
@@ -62,37 +62,39 @@ class SeamRegion:
     """Rows before this one may be consumed."""
     is_open: bool
     taken_over_by: int | None
-    """The part that takes over behind the region; None at the end of the key."""
+    """The slice that takes over behind the region; None at the end of the key."""
 
 
-def regions(parts: Sequence[KeyPart], before: int, after: int) -> Iterator[SeamRegion]:
-    """The regions of one key, given its parts in order. PREV and NEXT read `before` and `after` rows."""
+def regions(key_slices: Sequence[KeySlice], before: int, after: int) -> Iterator[SeamRegion]:
+    """The regions of one key, given its slices in order. PREV and NEXT read `before` and `after` rows."""
     left, row = 0, 0
-    for number, part in enumerate(parts):
-        if part.takes_over == NOWHERE:
+    for number, key_slice in enumerate(key_slices):
+        if key_slice.takes_over == NOWHERE:
             continue
-        if not (number == 0 and part.begins):
-            yield _region(parts, left, row, number, before, after)
-        left, row = number, part.hands_on
-    if row < parts[left].rows or left < len(parts) - 1:
-        yield _region(parts, left, row, None, before, after)
+        if not (number == 0 and key_slice.begins):
+            yield _region(key_slices, left, row, number, before, after)
+        left, row = number, key_slice.hands_on
+    if row < key_slices[left].rows or left < len(key_slices) - 1:
+        yield _region(key_slices, left, row, None, before, after)
 
 
-def _region(parts: Sequence[KeyPart], left: int, row: int, right: int | None, before: int, after: int) -> SeamRegion:
-    """The region from row `row` of part `left` to the takeover of part `right`, or to the end of the key."""
+def _region(
+    key_slices: Sequence[KeySlice], left: int, row: int, right: int | None, before: int, after: int
+) -> SeamRegion:
+    """The region from row `row` of slice `left` to the takeover of slice `right`, or to the end of the key."""
     first = max(row - before, 0)
-    pieces: list[RowsOfPart] = []
+    pieces: list[SliceRows] = []
     count, stop, end, is_open = 0, -1, -1, False
-    for number in range(left, len(parts)):
-        part = parts[number]
+    for number in range(left, len(key_slices)):
+        key_slice = key_slices[number]
         begin = first if number == left else 0
         is_past = right is not None and number >= right
-        upto = part.head_end(after) if is_past else part.rows
+        upto = key_slice.head_end(after) if is_past else key_slice.rows
         if number == right:
-            stop = count + part.takes_over - begin
-        if is_past and part.takes_over != NOWHERE and part.reach < part.rows:
-            end, is_open = count + part.reach - begin, True
-        pieces.append(RowsOfPart(number, begin, upto))
+            stop = count + key_slice.takes_over - begin
+        if is_past and key_slice.takes_over != NOWHERE and key_slice.reach < key_slice.rows:
+            end, is_open = count + key_slice.reach - begin, True
+        pieces.append(SliceRows(number, begin, upto))
         count += upto - begin
         if is_open:
             break

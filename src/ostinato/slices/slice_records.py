@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ostinato.clause.plan.match_plan import MatchPlan, slot_name
 from ostinato.expressions.syntax import MatchNumber
-from ostinato.slices.seams import KeyPart
+from ostinato.slices.seams import KeySlice
 from ostinato.slices.slice_worker import SliceEdge
 
 _ROWS_PER_RECORD = 1 << 18
@@ -24,21 +24,23 @@ def edge_records(edges: Sequence[SliceEdge]) -> Iterator[bytes]:
     for index, edge in enumerate(edges):
         for side, table in ((_HEAD, edge.head), (_TAIL, edge.tail)):
             for first in range(0, len(table), _ROWS_PER_RECORD):
-                header = {"index": index, "side": side, "first": first, "part": asdict(edge.part)}
+                header = {"index": index, "side": side, "first": first, "part": asdict(edge.key_slice)}
                 yield _with_header(header, table.slice(first, _ROWS_PER_RECORD))
 
 
 def edges_of(records: Iterable[bytes]) -> list[SliceEdge]:
     """The edges of all slices, ordered by slice and by position in it."""
     pieces: dict[tuple[int, int], list[tuple[str, int, pa.Table]]] = {}
-    parts: dict[tuple[int, int], KeyPart] = {}
+    key_slices: dict[tuple[int, int], KeySlice] = {}
     for record in records:
         header, table = _without_header(record)
-        part = KeyPart(**header["part"])
-        key = (part.slice, header["index"])
-        parts[key] = part
+        key_slice = KeySlice(**header["part"])
+        key = (key_slice.slice, header["index"])
+        key_slices[key] = key_slice
         pieces.setdefault(key, []).append((header["side"], header["first"], table))
-    return [SliceEdge(parts[key], *(_side(pieces[key], side) for side in (_HEAD, _TAIL))) for key in sorted(parts)]
+    return [
+        SliceEdge(key_slices[key], *(_side(pieces[key], side) for side in (_HEAD, _TAIL))) for key in sorted(key_slices)
+    ]
 
 
 def _side(pieces: list[tuple[str, int, pa.Table]], side: str) -> pa.Table:

@@ -20,14 +20,14 @@ from ostinato.rows.matches import chosen
 from ostinato.slices.cutting import one_span
 from ostinato.slices.handover import NOWHERE, end_of_runs, meeting_row, quiet_rows, within_reach
 from ostinato.slices.handover_kind import Handover, kind_of
-from ostinato.slices.seams import KeyPart
+from ostinato.slices.seams import KeySlice
 
 _FIRST_LOOK = 4096
 """Number of rows that are searched for a handover first."""
 
 
 class Takeover(NamedTuple):
-    """See KeyPart."""
+    """See KeySlice."""
 
     row: int
     reach: int
@@ -35,9 +35,9 @@ class Takeover(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SliceEdge:
-    """A part of a key with its first (`head`) and last (`tail`) rows, which the neighbours need."""
+    """The rows of a key in one slice: the first (`head`) and last (`tail`) rows, which the neighbours need."""
 
-    part: KeyPart
+    key_slice: KeySlice
     head: pa.Table
     tail: pa.Table
 
@@ -119,9 +119,9 @@ class SliceWorker:
         runs_end = self._reach(window, self.before, visible_rows, rows)
         if runs_end >= visible_rows:
             return NOWHERE
-        part = window.slice(0, min(visible_rows + self.after, rows))
+        visible = window.slice(0, min(visible_rows + self.after, rows))
         spans = one_span(self.before, visible_rows, visible_rows, is_open=not closed)._replace(every_start=True)
-        tried = self.worker.search(part, spans)
+        tried = self.worker.search(visible, spans)
         ahead = np.ones(int(tried.next_start[0]) - self.before, np.int64)
         ahead[tried.matches.start - self.before] = tried.ahead
         row = int(meeting_row(ahead, runs_end - self.before + 1))
@@ -129,11 +129,11 @@ class SliceWorker:
 
     def _reach(self, window: Window, row: int, visible_rows: int, rows: int) -> int:
         """The first row that no run from before `row` can consume; `visible_rows` if all of them may be consumed."""
-        part = window.slice(0, min(visible_rows + self.after, rows))
-        symbols = self.worker.symbols(part)
+        visible = window.slice(0, min(visible_rows + self.after, rows))
+        symbols = self.worker.symbols(visible)
         choice_at, choices = self._automaton.choice_at, self._automaton.choices
         runs_end = end_of_runs(choice_at, choices, symbols.allowed, symbols.of_row, row, visible_rows)
-        return within_reach(self.worker.task, self.worker.time_us(part), row, int(runs_end))
+        return within_reach(self.worker.task, self.worker.time_us(visible), row, int(runs_end))
 
     def _quiet(self, window: Window, row: int, visible_rows: int, rows: int) -> tuple[int, int]:
         symbols = self.worker.symbols(window.slice(0, min(visible_rows + self.after, rows)))
@@ -174,15 +174,17 @@ class SliceWorker:
     ) -> list[SliceEdge]:
         front_rows, front_matches = int(key_at[1]), int((starts < key_at[1]).sum())
         if len(key_at) == 2:
-            part = KeyPart(number, front_rows, False, False, takeover.row, takeover.reach, hands_on, front_matches)
-            return [self._edge(part, table)]
-        front = KeyPart(number, front_rows, False, True, takeover.row, takeover.reach, front_rows, front_matches)
+            key_slice = KeySlice(
+                number, front_rows, False, False, takeover.row, takeover.reach, hands_on, front_matches
+            )
+            return [self._edge(key_slice, table)]
+        front = KeySlice(number, front_rows, False, True, takeover.row, takeover.reach, front_rows, front_matches)
         first = int(key_at[-2])
-        back = KeyPart(number, len(table) - first, True, False, 0, 0, hands_on - first, int((starts >= first).sum()))
+        back = KeySlice(number, len(table) - first, True, False, 0, 0, hands_on - first, int((starts >= first).sum()))
         return [self._edge(front, table.slice(0, front_rows)), self._edge(back, table.slice(first))]
 
-    def _edge(self, part: KeyPart, rows: pa.Table) -> SliceEdge:
-        head_end, tail_first = part.head_end(self.after), part.tail_first(self.before)
+    def _edge(self, key_slice: KeySlice, rows: pa.Table) -> SliceEdge:
+        head_end, tail_first = key_slice.head_end(self.after), key_slice.tail_first(self.before)
         if head_end >= tail_first:
-            return SliceEdge(part, rows, rows.slice(0, 0))
-        return SliceEdge(part, rows.slice(0, head_end), rows.slice(tail_first))
+            return SliceEdge(key_slice, rows, rows.slice(0, 0))
+        return SliceEdge(key_slice, rows.slice(0, head_end), rows.slice(tail_first))

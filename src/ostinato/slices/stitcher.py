@@ -16,7 +16,7 @@ from ostinato.expressions.values.value_order import group_numbers
 from ostinato.rows.batches import OutputRows, batch_of, one_array
 from ostinato.rows.ordering import Ordered
 from ostinato.slices.cutting import one_span
-from ostinato.slices.seams import RowsOfPart, SeamRegion, regions
+from ostinato.slices.seams import SeamRegion, SliceRows, regions
 from ostinato.slices.slice_worker import SliceEdge
 
 
@@ -39,7 +39,7 @@ class Stitcher:
 
     def run(self, edges: Sequence[SliceEdge]) -> Iterator[Stitched]:
         """`edges` of all slices, those of one slice in the order of its rows."""
-        edges = sorted(edges, key=lambda edge: edge.part.slice)
+        edges = sorted(edges, key=lambda edge: edge.key_slice.slice)
         self._check_order(edges)
         for of_key in self._by_key(edges):
             yield from self._key(of_key)
@@ -60,25 +60,25 @@ class Stitcher:
         firsts = pa.concat_tables([_first(edge) for edge in edges])
         keys = [one_array(firsts.column(name)) for name in self.worker.bound.partition_by]
         changes = np.flatnonzero(np.diff(group_numbers(len(edges), keys))) + 1
-        # A part that begins its key doesn't continue the part before it, which ended the first key of the same slice.
-        starts = sorted({0, *changes.tolist(), *(i for i, edge in enumerate(edges) if edge.part.begins)})
+        # A slice that begins its key doesn't continue the entry before it: that ended the first key of the same slice.
+        starts = sorted({0, *changes.tolist(), *(i for i, edge in enumerate(edges) if edge.key_slice.begins)})
         for first, end in zip(starts, [*starts[1:], len(edges)], strict=True):
             yield list(edges[first:end])
 
     def _key(self, edges: Sequence[SliceEdge]) -> Iterator[Stitched]:
-        parts = [edge.part for edge in edges]
-        number = parts[0].match_count if parts[0].begins else 0
-        for region in regions(parts, self.before, self.after):
+        key_slices = [edge.key_slice for edge in edges]
+        number = key_slices[0].match_count if key_slices[0].begins else 0
+        for region in regions(key_slices, self.before, self.after):
             rows, number = self._region(edges, region, number)
             before: dict[int, int] = {}
             if region.taken_over_by is not None:
-                part = parts[region.taken_over_by]
-                before[part.slice] = number
-                number += part.match_count
+                key_slice = key_slices[region.taken_over_by]
+                before[key_slice.slice] = number
+                number += key_slice.match_count
             yield Stitched(rows, before)
 
     def _region(self, edges: Sequence[SliceEdge], region: SeamRegion, number: int) -> tuple[OutputRows, int]:
-        table = pa.concat_tables([_rows(edges[piece.part], piece) for piece in region.pieces])
+        table = pa.concat_tables([_rows(edges[piece.key_slice], piece) for piece in region.pieces])
         batch = batch_of(table, self.conditions)
         window = self.worker.window(batch, Ordered(None, np.array([0, len(table)], np.int64)))
         # No match leaves the region. The engine for shifts only counts rows and would wait for more. The other search
@@ -92,10 +92,10 @@ class Stitcher:
         return self.worker.output(searched.matches, window, settled), int(searched.number[0])
 
 
-def _rows(edge: SliceEdge, piece: RowsOfPart) -> pa.Table:
+def _rows(edge: SliceEdge, piece: SliceRows) -> pa.Table:
     if piece.end <= len(edge.head):
         return edge.head.slice(piece.first, piece.end - piece.first)
-    return edge.tail.slice(piece.first - (edge.part.rows - len(edge.tail)), piece.end - piece.first)
+    return edge.tail.slice(piece.first - (edge.key_slice.rows - len(edge.tail)), piece.end - piece.first)
 
 
 def _first(edge: SliceEdge) -> pa.Table:

@@ -15,7 +15,7 @@ from tests.reference.event_letters import bound, events
 
 from ostinato.errors import MatchError, QueryError
 from ostinato.event_queries.automaton.trend_automaton import Transition, TrendAutomaton
-from ostinato.event_queries.enumeration import event_marks, event_matches, event_room
+from ostinato.event_queries.enumeration import event_buffers, event_marks, event_matches
 from ostinato.event_queries.enumeration.event_matches import find_event_matches
 from ostinato.event_queries.enumeration.event_scopes import fill_first_rows
 from ostinato.event_queries.enumeration.event_search import event_search_in_python
@@ -217,7 +217,7 @@ def test_partial_matches_that_lead_to_matches_are_not_counted() -> None:
 
 
 def test_matches_with_too_many_events_raise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_room, "LARGEST_OUTPUT", 10_000)
+    monkeypatch.setattr(event_buffers, "LARGEST_OUTPUT", 10_000)
     with pytest.raises(MatchError) as caught:
         matches("A+", " ".join(f"a{i}" for i in range(20)))
     assert caught.value.code == "RESULT_TOO_LARGE"

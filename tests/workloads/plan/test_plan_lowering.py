@@ -20,7 +20,7 @@ from ostinato.expressions.run_conditions.run_columns import tie_to_columns
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import Settings
 from ostinato.expressions.values.vectors import Vector
-from ostinato.workloads.matcher.run_checks import RunWork
+from ostinato.workloads.matcher.run_checks import RunBuffers
 from ostinato.workloads.merging.features import features_of
 from ostinato.workloads.merging.merged_plan import MergedPlan, merge
 from ostinato.workloads.merging.plan_conditions import PlanConditions
@@ -143,12 +143,12 @@ def value_at(lowered: Lowered, node: int, labels: Sequence[str]) -> list[float |
     return [float(value) if has_value else None for has_value, value in values]
 
 
-def buffers(registers: int, accumulators: int) -> RunWork:
+def buffers(registers: int, accumulators: int) -> RunBuffers:
     """Buffers for five events."""
-    return RunWork(
+    return RunBuffers(
         registers=np.full((6, registers), -1),
-        whole=np.zeros((6, accumulators), np.int64),
-        real=np.zeros((6, accumulators)),
+        int_totals=np.zeros((6, accumulators), np.int64),
+        real_totals=np.zeros((6, accumulators)),
         stack=np.zeros(64),
         stack_whole=np.zeros(64, np.int64),
         stack_null=np.zeros(64, np.bool_),

@@ -1,8 +1,8 @@
 """Rows and conditions, prepared once -> the matches inside any number of probes, which are ranges of rows.
 
 A probe searches as if the rows before its `end` were all there are. Probes may overlap and don't influence one another.
-So one call searches an archive as of many moments, and the rows are prepared once. The growths of a start are all ends
-of matches that begin there; one search of a start finds them for all moments.
+So one call searches an archive at many moments, and the rows are prepared once. The growths of a start are all ends of
+matches that begin there; one search of a start finds them for all moments.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class ProbeMode(enum.Enum):
     """The matches of a probe to return; only CHAINED follows AFTER MATCH SKIP."""
 
     GROWING = "for each start every end once, in the preferred labeling"
-    RECORDS = "for each start the matches that are preferred as of their own last row"
+    RECORDS = "for each start every match that was the preferred one when its last row arrived"
     MAXIMAL = "for each start the longest"
-    PREFERRED = "for each start the preferred one as of the end of the probe"
+    PREFERRED = "for each start the preferred one at the end of the probe"
     INCREMENTAL = "for each last row the longest inside the probe"
-    CHAINED = "the standard's, up to the first start that later rows decide"
+    CHAINED = "the matches of the SQL standard, up to the first start that depends on later rows"
 
 
 _MODES = {
@@ -91,8 +91,8 @@ class ProbeMatches(NamedTuple):
     """The states of match m are `path[path_at[m]:path_at[m] + length[m]]`; None where the task needs no path."""
     open_probe: Ints
     open_start: Ints
-    """Probe and start of each start that may get further matches, because a run could have consumed the row `end`.
-    INCREMENTAL leaves out some whose matches an earlier start gets. CHAINED: where the probe stopped."""
+    """Open starts: a later row may extend one of their runs. INCREMENTAL leaves out some of them, because an earlier
+    start takes their matches. With CHAINED, the only open start of a probe is the one where it stopped."""
 
 
 def prepare(
@@ -148,7 +148,7 @@ def _rules(prepared: PreparedRows, mode: ProbeMode) -> s.SearchRules:
     is_bounded = task.max_length is not None or task.within_us is not None
     memo = s.NO_MEMO
     if not reads_run:
-        # Also for the preferred match: in a probe that ends early, some states look reachable and aren't.
+        # Also for the preferred match: reachability was computed for all rows, so a probe that ends early tries more.
         memo = s.MEMO_FOREVER if mode is ProbeMode.INCREMENTAL and not is_bounded else s.MEMO_PER_START
     return rules_of(task, whole_keys(prepared.key_at), reads_run=reads_run)._replace(
         mode=_MODES[mode],

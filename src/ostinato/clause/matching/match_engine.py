@@ -192,7 +192,7 @@ def _per_key(matches: Matches, key_at: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def check_longest(task: Task, key_at: NDArray[np.int64]) -> None:
-    """Raises PARTITION_TOO_LARGE where a quantifier's huge bound, which counts as none, could matter."""
+    """A very large bound of a quantifier counts as none. Raises PARTITION_TOO_LARGE if a partition could reach it."""
     longest = task.nfa.longest_partition
     if longest is not None and np.diff(key_at).max(initial=0) >= longest:
         raise MatchError(

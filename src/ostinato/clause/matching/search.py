@@ -59,21 +59,21 @@ from ostinato.kernels.constants import NO_TIME
 from ostinato.kernels.kernel_cache import borrowing_kernel, inline_kernel
 
 STEPS_PER_LOOK = 4096
-"""The search checks the stop flag after so many steps: less than a millisecond, a few with conditions over the run."""
+"""Steps between two checks of the stop flag: less than a millisecond, or a few with conditions over the run."""
 
 # Declared without values: `search_in_python` puts a pair of functions into the globals of the search.
 update: Callable[..., Any]
 check: Callable[..., Any]
 
 
-def _search(automaton, rules, rows, starts, matches, work, conditions, progress, stopped):  # type: ignore[no-untyped-def]
+def _search(automaton, rules, rows, starts, matches, buffers, conditions, progress, stopped):  # type: ignore[no-untyped-def]
     spans = len(rows.first)
     states = len(automaton.label)
     status = FINISHED
     # Arrays as plain locals: reading them out of the tuples again in the loop costs reference counting each time.
     choice_at, choices, label_of = automaton.choice_at, automaton.choices, automaton.label
     set_of_row, sets, time = rows.set_of_row, rows.sets, rows.time
-    node, cursor, memo, claimed = work.node, work.cursor, work.memo, work.claimed
+    node, cursor, memo, claimed = buffers.node, buffers.cursor, buffers.memo, buffers.claimed
     longest = rules.max_length if rules.max_length != NO_BOUND else len(set_of_row) + 1
     unlooked = 0  # steps of whole starts since the last look at the flag
     while progress[SPAN] < spans:
@@ -143,11 +143,11 @@ def _search(automaton, rules, rows, starts, matches, work, conditions, progress,
                     elif rules.mode == RECORDS:
                         if depth > most_rows:
                             continue
-                        most_rows = depth - 1  # later choices are preferred only as of rows before this match's last
+                        most_rows = depth - 1  # a later choice can only be preferred before the last row of this match
                     elif rules.mode != ALL and claimed[row - 1 - rows.base] > claims_after:
                         continue
                     status = _keep(
-                        matches, progress, work, rules, start, depth, number + progress[MATCHES] - matches_before
+                        matches, progress, buffers, rules, start, depth, number + progress[MATCHES] - matches_before
                     )
                     if status != FINISHED:
                         break
@@ -167,7 +167,7 @@ def _search(automaton, rules, rows, starts, matches, work, conditions, progress,
                     row >= end or (time[row] != NO_TIME and abs(time[row] - time[start]) > rules.within)
                 ):
                     if partial_length < 0 and depth > 0 and depth < most_rows:
-                        status = _note_path(matches, progress, work, rules, depth)
+                        status = _note_path(matches, progress, buffers, rules, depth)
                         if status != FINISHED:
                             break
                         partial_length = depth
@@ -203,9 +203,9 @@ def _search(automaton, rules, rows, starts, matches, work, conditions, progress,
                     status = MORE_DEPTH
                     break
                 label = label_of[choice]
-                verdict = update(label, row, depth, work, conditions)  # noqa: F821 (declared above)
+                verdict = update(label, row, depth, buffers, conditions)  # noqa: F821 (declared above)
                 if verdict == 0:
-                    verdict = check(choice, label, row, depth, first, last_end, number, work, conditions)  # noqa: F821
+                    verdict = check(choice, label, row, depth, first, last_end, number, buffers, conditions)  # noqa: F821
                     if verdict == 0:
                         continue
                 if verdict < 0:
@@ -226,19 +226,19 @@ def _search(automaton, rules, rows, starts, matches, work, conditions, progress,
                 progress[FAILURE] = TOO_MANY_IN_KEY
                 status = FAILED
             if status == FINISHED and rules.mode == PREFERRED and found_length >= 0:
-                status = _keep(matches, progress, work, rules, start, found_length, number)
+                status = _keep(matches, progress, buffers, rules, start, found_length, number)
             elif status == FINISHED and partial_length > 0 and not undecided:
                 status = _keep_noted(matches, progress, rules, start, partial_length, number)
             if status == FINISHED and alive and rules.notes_open:
                 status = _keep_noted(matches, progress, rules, start, 0, OPEN_START)
             if status != FINISHED or undecided:
-                _give_back(matches, progress, work, rules, start - rows.base, stamp, matches_before, path_before)
+                _give_back(matches, progress, buffers, rules, start - rows.base, stamp, matches_before, path_before)
                 leaves = status != FINISHED
                 break
             numbered += progress[MATCHES] - matches_before
             ahead = 1
             if rules.mode == PREFERRED and found_length > 0:
-                ahead = _distance(automaton, rules, work, found_length)
+                ahead = _distance(automaton, rules, buffers, found_length)
                 if ahead <= 0:
                     progress[FAILURE] = SKIP_TARGET_MISSING if ahead < 0 else SKIP_TO_FIRST_ROW
                     status, leaves = FAILED, True
@@ -258,21 +258,21 @@ def _search(automaton, rules, rows, starts, matches, work, conditions, progress,
 
 
 @inline_kernel
-def _keep(matches, progress, work, rules, start, length, number):  # type: ignore[no-untyped-def]
+def _keep(matches, progress, buffers, rules, start, length, number):  # type: ignore[no-untyped-def]
     """Stores the current path as a match."""
-    status = _note_path(matches, progress, work, rules, length)
+    status = _note_path(matches, progress, buffers, rules, length)
     return _keep_noted(matches, progress, rules, start, length, number) if status == FINISHED else status
 
 
 @inline_kernel
-def _note_path(matches, progress, work, rules, length):  # type: ignore[no-untyped-def]
+def _note_path(matches, progress, buffers, rules, length):  # type: ignore[no-untyped-def]
     """Stores the current path. The next path overwrites it, unless a match is stored with it."""
     path = progress[PATH]
     if rules.keep_path:
         if path + length > len(matches.path):
             return MORE_PATH
         for i in range(length):
-            matches.path[path + i] = work.node[i + 1]
+            matches.path[path + i] = buffers.node[i + 1]
     return FINISHED
 
 
@@ -292,21 +292,21 @@ def _keep_noted(matches, progress, rules, start, length, number):  # type: ignor
 
 
 @inline_kernel
-def _give_back(matches, progress, work, rules, first, stamp, matches_before, path_before):  # type: ignore[no-untyped-def]
+def _give_back(matches, progress, buffers, rules, first, stamp, matches_before, path_before):  # type: ignore[no-untyped-def]
     """Removes the matches of a start that has to be tried again; `first`: the start, counted from `rows.base`."""
     if rules.mode == INCREMENTAL:
         for match in range(matches_before, progress[MATCHES]):
-            work.claimed[first + matches.length[match] - 1] = 0
+            buffers.claimed[first + matches.length[match] - 1] = 0
     if rules.memo == MEMO_FOREVER:
-        for tried in range(len(work.memo)):
-            if work.memo[tried] == stamp:
-                work.memo[tried] = 0
+        for tried in range(len(buffers.memo)):
+            if buffers.memo[tried] == stamp:
+                buffers.memo[tried] = 0
     progress[MATCHES] = matches_before
     progress[PATH] = path_before
 
 
 @inline_kernel
-def _distance(automaton, rules, work, length):  # type: ignore[no-untyped-def]
+def _distance(automaton, rules, buffers, length):  # type: ignore[no-untyped-def]
     """The number of rows to step ahead after a match; 0 or -1 if SKIP TO has no row to go to."""
     if rules.skip == PAST_LAST_ROW:
         return length
@@ -314,7 +314,7 @@ def _distance(automaton, rules, work, length):  # type: ignore[no-untyped-def]
         return 1
     target = -1
     for i in range(length):
-        if rules.skip_labels[automaton.label[work.node[i + 1]]]:
+        if rules.skip_labels[automaton.label[buffers.node[i + 1]]]:
             target = i
             if rules.skip == TO_FIRST:
                 break
@@ -322,13 +322,13 @@ def _distance(automaton, rules, work, length):  # type: ignore[no-untyped-def]
 
 
 @inline_kernel
-def no_update(label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
+def no_update(label, row, depth, buffers, conditions):  # type: ignore[no-untyped-def]
     """No condition reads the run: there are no registers."""
     return 0
 
 
 @inline_kernel
-def no_check(state, label, row, depth, key_first, key_end, number, work, conditions):  # type: ignore[no-untyped-def]
+def no_check(state, label, row, depth, key_first, key_end, number, buffers, conditions):  # type: ignore[no-untyped-def]
     """No condition reads the run: reachability has checked everything."""
     return 1
 
@@ -336,10 +336,10 @@ def no_check(state, label, row, depth, key_first, key_end, number, work, conditi
 def build_search(name: str, update: Callable[..., Any], check: Callable[..., Any]) -> Callable[..., int]:
     """The search with these functions compiled into it.
 
-    `update(label, row, depth, work, conditions)` sets the registers of depth + 1 after a row was consumed under a
-    label; `check(state, label, row, depth, key_first, key_end, number, work, conditions)` tests the state's condition
-    over the run: 1 true, 0 not, negative an error code. The name must be unique: numba files the compiled code under
-    it.
+    `update(label, row, depth, buffers, conditions)` sets the registers of depth + 1 after a row was consumed under a
+    label; `check(state, label, row, depth, key_first, key_end, number, buffers, conditions)` tests the state's
+    condition over the run: 1 true, 0 not, negative an error code. The name must be unique: numba files the compiled
+    code under it.
     """
     return borrowing_kernel(search_in_python(update, check, name))
 

@@ -104,8 +104,8 @@ class SearchBuffers(NamedTuple):
     node: NDArray[np.int32]
     cursor: NDArray[np.int64]
     registers: NDArray[np.int64]
-    whole: NDArray[np.int64]
-    real: NDArray[np.float64]
+    int_totals: NDArray[np.int64]
+    real_totals: NDArray[np.float64]
     memo: NDArray[np.int64]
     claimed: NDArray[np.int64]
     """INCREMENTAL, GROWING: for each row from `base` on, the stamp of the last start with a match that ends there."""

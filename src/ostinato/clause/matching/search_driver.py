@@ -41,11 +41,11 @@ def run_search(
         ahead=np.empty(1024, np.int64),
         path=np.empty(8192 if rules.keep_path else 0, np.int32),
     )
-    work = _buffers(depth, register_counts, rules, states, row_count)
+    buffers = _buffers(depth, register_counts, rules, states, row_count)
     progress = np.zeros(9, np.int64)
     stopped = stop_flag()
     while True:
-        status = search(automaton, rules, rows, starts, matches, work, conditions, progress, stopped)
+        status = search(automaton, rules, rows, starts, matches, buffers, conditions, progress, stopped)
         check_stopped()
         if status == s.MORE_MATCHES:
             matches = s.MatchBuffers._make([*(_double(array) for array in matches[:-1]), matches.path])
@@ -58,9 +58,11 @@ def run_search(
         elif status == s.MORE_DEPTH:
             depth *= 4
             deeper = _buffers(depth, register_counts, rules, states, row_count)
-            work = deeper._replace(memo=work.memo, claimed=work.claimed)
+            buffers = deeper._replace(memo=buffers.memo, claimed=buffers.claimed)
         elif status == s.MORE_MEMO:
-            work = work._replace(memo=np.concatenate([work.memo, np.zeros(max(len(work.memo), 1024), np.int64)]))
+            buffers = buffers._replace(
+                memo=np.concatenate([buffers.memo, np.zeros(max(len(buffers.memo), 1024), np.int64)])
+            )
         else:
             return SearchOutcome(
                 _cut(matches, progress), int(progress[s.FAILURE]), int(progress[s.FAILED_ROW]), int(progress[s.STEPS])
@@ -76,8 +78,8 @@ def _buffers(
         node=np.zeros(depth, np.int32),
         cursor=np.zeros(depth, np.int64),
         registers=np.full((depth, registers), -1, np.int64),
-        whole=np.zeros((depth, accumulators), np.int64),
-        real=np.zeros((depth, accumulators), np.float64),
+        int_totals=np.zeros((depth, accumulators), np.int64),
+        real_totals=np.zeros((depth, accumulators), np.float64),
         memo=np.zeros(memo, np.int64),
         claimed=np.zeros(rows if rules.mode in (s.INCREMENTAL, s.GROWING) else 0, np.int64),
         stack=np.zeros(64, np.float64),

@@ -11,10 +11,10 @@ from ostinato.kernels.constants import NO_TIME
 
 
 class Spans(NamedTuple):
-    """One entry per key. Rows before `start` and from `end` on can be read (PREV, NEXT), but no match here has them.
+    """One entry per key. PREV and NEXT can read rows outside `start:end`, but no match contains them.
 
-    If some rows of a key before `start` aren't here, at least one must be: the first row here counts as the first of
-    the partition.
+    The first row in memory counts as the first row of the partition. So if a key has rows before `start`, at least one
+    of them must be in memory.
     """
 
     start: NDArray[np.int64]

@@ -20,7 +20,7 @@ def check_streamable(plan: MatchPlan, time_type: pa.DataType | None) -> None:
     if not plan.bound.order_by:
         raise _refusal(
             plan,
-            "on a stream the order of rows is known by ORDER BY only: they arrive in any order",
+            "a stream needs ORDER BY, because its rows arrive in any order",
             hint="order by the watermark column first",
         )
     first = plan.bound.order_by[0]
@@ -51,4 +51,4 @@ def why_unbounded(plan: MatchPlan) -> str | None:
     shared = slicing_of(plan).shared
     if shared.rows is not None or shared.within_us is not None:
         return None
-    return "neither WITHIN nor MAXLENGTH nor the pattern bounds a match: its rows are kept for as long as it may go on"
+    return "the length of a match is unbounded, so its rows may stay in the state for ever"

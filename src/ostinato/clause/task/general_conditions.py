@@ -46,14 +46,23 @@ class GeneralConditionCheck:
         self.conditions = [prepare(condition, by_column_name(types), settings) for condition in general.conditions]
 
     def check(
-        self, state: int, label: int, row: int, depth: int, key_first: int, key_end: int, number: int, work: Any, _: Any
+        self,
+        state: int,
+        label: int,
+        row: int,
+        depth: int,
+        key_first: int,
+        key_end: int,
+        number: int,
+        buffers: Any,
+        _: Any,
     ) -> int:
         """1 when the state's condition is TRUE for this row under this label, else 0."""
         condition = self.condition_of_state[state]
         if condition < 0:
             return 1
         check_stopped()
-        labels = np.append(self.label_of_state[work.node[1 : depth + 1]], label).astype(np.int32)
+        labels = np.append(self.label_of_state[buffers.node[1 : depth + 1]], label).astype(np.int32)
         so_far = Matches(
             start=np.array([row - depth]),
             length=np.array([depth + 1]),

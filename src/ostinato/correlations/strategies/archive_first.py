@@ -76,7 +76,7 @@ class _RegionsAhead:
 def _regions_ahead(step: StepInput) -> _RegionsAhead:
     probe_matches, growths = searched(step, unsearched(step))
     entries = growths.entries()
-    first = growths.chosen(entries[:-1])  # the earliest end of each start
+    first = growths.take(entries[:-1])  # the earliest end of each start
     times, live = step.archive.times, step.live.times
     if step.region.kind == "rows":
         last = times.key_at[first.key] + first.position - step.base[first.key] + int(step.region.size)

@@ -1,8 +1,8 @@
 """Live matches, and archive matches with all their ends -> the pairs that recency joins.
 
-For each archive start in its region, a live match takes the match as of its own end: the last growth that ended before
-it. Live matches are ordered by end. So each archive start enters the list of active starts once, and leaves it once at
-the front. For each live match, the kernel walks the active starts before it; every step gives a pair.
+A live match joins each archive start in its region once. It takes the last growth of the start that had ended before
+the live match ended. Live matches are ordered by end. So each archive start enters the list of active starts once, and
+leaves it once at the front. For each live match, the kernel walks the active starts before it; every step gives a pair.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Lives(NamedTuple):
     start: Ints
     end: Ints
     archive_rows: Ints
-    """Number of rows in the key's archive as of the match. Only used for regions by rows."""
+    """Number of the key's archive rows that ended before the match ended. Only used for regions by rows."""
 
 
 class ArchiveStarts(NamedTuple):
@@ -50,7 +50,7 @@ class Pairs(NamedTuple):
 
 
 def join(lives: Lives, starts: ArchiveStarts, region: Region) -> Pairs:
-    """Pairs each live match with the archive matches as of it that start before it and inside its region."""
+    """Pairs each live match with the archive matches that start before it and inside its region."""
     return _join(lives, starts, region, np.empty(0, np.int64))
 
 
@@ -178,7 +178,7 @@ def _by_group(pairs, group, next_slot, ordered):  # type: ignore[no-untyped-def]
 def _walk(lives, starts, until, order, by_rows, size, pairs_of, live_of_pair, growth_of_pair, stopped):  # type: ignore[no-untyped-def]
     """Without room for pairs: writes an upper bound of each live match's pairs to `pairs_of`. Else writes the pairs."""
     fills = len(live_of_pair) > 0
-    active = np.empty(len(order), np.int64)  # entries with a match as of the live one, by start, from `front` on
+    active = np.empty(len(order), np.int64)  # entries with a growth that ended before the live match, by start
     grown = starts.growth_at[:-1].copy()  # for each entry, the last growth that was taken
     front, back, waiting, count, key = 0, 0, 0, 0, -1
     for live in range(len(lives.key)):

@@ -21,9 +21,9 @@ class Modes(NamedTuple):
 
     live: ProbeMode
     growing: ProbeMode
-    """Finds the archive's matches as of any time."""
+    """Finds all growths of the archive's matches."""
     as_of: ProbeMode
-    """Finds the archive's matches as of the end of a probe."""
+    """Finds the archive's matches at the end of a probe."""
 
 
 class LiveMatches(NamedTuple):
@@ -37,8 +37,8 @@ class LiveMatches(NamedTuple):
     row: Ints
     """The first row of the match."""
 
-    def chosen(self, which: Mask | Ints) -> LiveMatches:
-        return LiveMatches(*(column[which] for column in self))
+    def take(self, selected: Mask | Ints) -> LiveMatches:
+        return LiveMatches(*(column[selected] for column in self))
 
 
 class Growths(NamedTuple):
@@ -58,8 +58,8 @@ class Growths(NamedTuple):
     def none() -> Growths:
         return Growths(*(np.empty(0, np.int64) for _ in Growths._fields))
 
-    def chosen(self, which: Mask | Ints) -> Growths:
-        return Growths(*(column[which] for column in self))
+    def take(self, selected: Mask | Ints) -> Growths:
+        return Growths(*(column[selected] for column in self))
 
     def merged(self, more: Growths) -> Growths:
         """Both, ordered."""
@@ -68,12 +68,12 @@ class Growths(NamedTuple):
         if not len(self.key):
             return more
         both = Growths(*(np.concatenate(pair) for pair in zip(self, more, strict=True)))
-        return both.chosen(np.lexsort((both.end, both.position, both.key)))
+        return both.take(np.lexsort((both.end, both.position, both.key)))
 
     @property
     def new_starts(self) -> int:
         """Number of starts with growths that this step found."""
-        first = self.chosen(self.entries()[:-1])
+        first = self.take(self.entries()[:-1])
         return int((first.match_index != NOT_FOUND_HERE).sum())
 
     def entries(self) -> Ints:

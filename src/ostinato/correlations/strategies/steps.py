@@ -81,7 +81,7 @@ class ArchiveRegions:
     start: Ints
     stop: Ints
     as_of: Ints
-    """The key's rows before this one are the archive as of the live match."""
+    """The key's rows before this one ended before the live match ended. They are its archive."""
 
 
 def regions_of(step: StepInput, live: LiveMatches) -> ArchiveRegions:
@@ -162,11 +162,11 @@ def known_without(step: StepInput, starts: Mask) -> Growths:
     row = known.position - step.base[known.key] + key_at[known.key]
     is_marked = row >= key_at[known.key]
     is_marked[is_marked] = starts[row[is_marked]]
-    return known.chosen(~is_marked)
+    return known.take(~is_marked)
 
 
 def as_of(step: StepInput, regions: ArchiveRegions) -> tuple[ProbeMatches, Growths]:
-    """The archive matches of every region, as of its end. None is empty, so growth g is match g."""
+    """The archive matches of every region, among the rows before its `as_of`. None is empty, so growth g is match g."""
     times = step.archive.times
     nonempty = np.flatnonzero(regions.start < regions.stop)
     probes = probes_of(times, regions.start[nonempty], regions.stop[nonempty], regions.as_of[nonempty], is_open=False)
@@ -189,9 +189,9 @@ def pairs_of(
     live_probe_matches: ProbeMatches,
     archive_probe_matches: ProbeMatches,
 ) -> Pairs:
-    """Pairs live matches with the archive matches of their regions, as of each live match."""
+    """Pairs live matches with the archive matches of their regions that had ended before the live match ended."""
     entries = growths.entries()
-    first = growths.chosen(entries[:-1])
+    first = growths.take(entries[:-1])
     key_at = np.searchsorted(first.key, np.arange(step.archive.times.keys + 1))
     starts = ArchiveStarts(key_at, first.start, first.position, entries, growths.end)
     lives = Lives(live.key, live.start, live.end, archive_rows_as_of(step, live))
@@ -202,7 +202,7 @@ def pairs_of(
 
 
 def archive_rows_as_of(step: StepInput, live: LiveMatches) -> Ints:
-    """The number of archive rows as of each live match."""
+    """For each live match, the number of archive rows that ended before it ended."""
     times = step.archive.times
     as_of = times.first_at_least(times.end, live.key, live.end)
     return as_of - times.key_at[live.key] + step.base[live.key]

@@ -74,16 +74,16 @@ def try_out(step: StepInput, rows: int) -> Observed:
     archive_probe_matches, archive_seconds = archive.searched(archive_rows)
     matches = live_matches(live.times, live_probe_matches, step.modes, step.reported_before)
     growths = growths_of(archive.times, step.base, archive_probe_matches)
-    starts = growths.chosen(growths.entries()[:-1])
-    behind, ahead = _behind(step, matches), _ahead(step, starts)
+    starts = growths.take(growths.entries()[:-1])
+    archive_region_rows, live_region_rows = _behind(step, matches), _ahead(step, starts)
     return Observed(
         rows=live_rows.rows,
         live=Searches(live_rows.rows, live_seconds, len(matches.key)),
         archive=Searches(archive_rows.rows, archive_seconds, len(starts.key)),
-        live_in_regions=live.in_regions(ahead, live_rows.rows),
-        archive_in_regions=archive.in_regions(behind, archive_rows.rows),
-        live_regions=_sums(behind, _extent(live.times, live_rows, archive.times)),
-        archive_regions=_sums(ahead, _extent(archive.times, archive_rows, live.times)),
+        live_in_regions=live.in_regions(live_region_rows, live_rows.rows),
+        archive_in_regions=archive.in_regions(archive_region_rows, archive_rows.rows),
+        live_regions=_sums(archive_region_rows, _extent(live.times, live_rows, archive.times)),
+        archive_regions=_sums(live_region_rows, _extent(archive.times, archive_rows, live.times)),
     )
 
 

@@ -123,8 +123,8 @@ class RowIntake:
         candidates = joined([waiting, rows])
         if candidates is None:
             return _Released(None, None, count, late)
-        goes = side.times_of(candidates)[0] <= until
-        released, rest = split(candidates, goes)
+        is_released = side.times_of(candidates)[0] <= until
+        released, rest = split(candidates, is_released)
         return _Released(released, rest, count, late)
 
     def _complete(self, rows: pa.RecordBatch | None, side: SideWorker, keys: Sequence[str]) -> pa.RecordBatch | None:
@@ -184,13 +184,13 @@ class RowIntake:
 
     def _with_read(self, marks: Marks, read: Ints, archive: KeyedRows) -> Marks:
         """Rows that were read back, and all rows behind them, are searched again."""
-        again = np.flatnonzero(read)
+        reread_keys = np.flatnonzero(read)
         marks = marks._replace(base=marks.base - read)
-        if not len(again) or archive.rows is None:
+        if not len(reread_keys) or archive.rows is None:
             return marks
         search_from, since = marks.search_from.copy(), marks.missing_since.copy()
         starts = self.archive.times_of(archive.rows)[0]
-        for key in again:  # few keys: those whose region reached beyond the buffer
+        for key in reread_keys:  # few keys: those whose region reached beyond the buffer
             own = starts[archive.key_at[key] : archive.key_at[key + 1]]
             search_from[key] = np.searchsorted(own, since[key])
             since[key] = NOTHING_MISSING

@@ -80,9 +80,13 @@ class Memory:
     buffered_rows: int
 
     def state(
-        self, intake: StepIntake, cache: pa.RecordBatch | None, held: pa.RecordBatch | None, planner: dict[str, Any]
+        self,
+        intake: StepIntake,
+        cache: pa.RecordBatch | None,
+        waiting_results: pa.RecordBatch | None,
+        planner: dict[str, Any],
     ) -> CorrelationState:
-        """The state for the next step. `cache` and `held` have the step's key numbers."""
+        """The state for the next step. `cache` and `waiting_results` have the step's key numbers."""
         return CorrelationState(
             keys=self.keys,
             marks=self.marks,
@@ -92,7 +96,7 @@ class Memory:
             waiting_archive=intake.waiting_archive,
             open_starts=self.open_starts,
             cache=_renumbered(cache, self.number_of_key),
-            held=_renumbered(held, self.number_of_key),
+            held=_renumbered(waiting_results, self.number_of_key),
             known_until=intake.known_until,
             planner=planner,
         )
@@ -125,25 +129,25 @@ def remember(
     else:
         archive_first = cut.first
     marks = _marks(task, step, outcome, outlook, cut, live_first, archive_first, numbered)
-    stays = _keys_that_stay(task, marks, others)
+    key_stays = _keys_that_stay(task, marks, others)
     return Memory(
-        keys=None if intake.keys is None else intake.keys.filter(pa.array(stays)),
-        marks=marks.taken(stays),
+        keys=None if intake.keys is None else intake.keys.filter(pa.array(key_stays)),
+        marks=marks.taken(key_stays),
         live=_rows_from(intake.live, live_first),
         archive=None if task.shared else _rows_from(intake.archive, archive_first),
-        open_starts=_open_starts(outlook, archive_first, step, stays),
-        number_of_key=np.where(stays, np.cumsum(stays) - 1, -1),
+        open_starts=_open_starts(outlook, archive_first, step, key_stays),
+        number_of_key=np.where(key_stays, np.cumsum(key_stays) - 1, -1),
         buffered_rows=int((archive.key_at[1:] - cut.first).sum()),
     )
 
 
 def _keys_that_stay(task: CorrelationTask, marks: Marks, others: Sequence[pa.RecordBatch | None]) -> Mask:
     """Marks the keys that the state needs."""
-    stays: Mask = (marks.live_rows > 0) | (marks.archive_rows > 0) | marks.missing.is_some
+    key_stays: Mask = (marks.live_rows > 0) | (marks.archive_rows > 0) | marks.missing.is_some
     for batch in others:
         if batch is not None:
-            stays[np.asarray(batch.column(KEY))] = True
-    return stays if task.keys else np.ones_like(stays)
+            key_stays[np.asarray(batch.column(KEY))] = True
+    return key_stays if task.keys else np.ones_like(key_stays)
 
 
 def _first_rows_if_shared(live_first: Ints, cut: BufferCut, step: StepInput) -> tuple[Ints, Ints]:
@@ -197,7 +201,7 @@ def _rows_from(pool: KeyedRows, first: Ints) -> pa.RecordBatch | None:
     return pool.rows.take(pa.array(stay)) if len(stay) else None
 
 
-def _open_starts(outlook: Outlook, first: Ints, step: StepInput, stays: Mask) -> pa.RecordBatch | None:
+def _open_starts(outlook: Outlook, first: Ints, step: StepInput, key_stays: Mask) -> pa.RecordBatch | None:
     """The open starts that a later live match can reach and whose rows are in memory."""
     rows = outlook.open_starts
     key = step.archive.times.key_of(rows)
@@ -205,7 +209,7 @@ def _open_starts(outlook: Outlook, first: Ints, step: StepInput, stays: Mask) ->
     rows, key = rows[wanted], key[wanted]
     if not len(rows):
         return None
-    number = np.cumsum(stays) - 1
+    number = np.cumsum(key_stays) - 1
     return pa.RecordBatch.from_arrays([pa.array(number[key]), pa.array(rows - first[key])], names=[KEY, OFFSET])
 
 

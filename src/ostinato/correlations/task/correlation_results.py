@@ -58,7 +58,7 @@ class ResultWriter:
         self.task = task
         self.schema = output_fields(task)
         own = [pa.field(name, pa.int64()) for name in (KEY, START, END)]
-        self.held_schema = pa.schema([*own, *self.schema])
+        self.waiting_schema = pa.schema([*own, *self.schema])
         cached = [pa.field(name, pa.int64()) for name in (KEY, POSITION, START, END)]
         self.cache_schema = pa.schema([*cached, *_fields(task.archive, ARCHIVE)])
         self._texts = frozenset(name for name in task.live.typed.plan.shown if _is_text(task.live.column_type(name)))
@@ -118,7 +118,7 @@ class ResultWriter:
         names: Sequence[str],
     ) -> dict[str, pa.Array]:
         """Values of growths, each chosen once: computed, or taken from the cache."""
-        growths = growths.chosen(chosen)
+        growths = growths.take(chosen)
         is_new = growths.match_index != NOT_FOUND_HERE
         pieces: list[Sequence[pa.Array]] = []
         if is_new.any() or before.cache is None:
@@ -140,27 +140,27 @@ class ResultWriter:
         """The result cache: growths that later steps may need, with their values."""
         if not len(chosen):
             return None
-        growths = outcome.growths.chosen(chosen)
+        growths = outcome.growths.take(chosen)
         numbers = [pa.array(column) for column in (growths.key, growths.position, growths.start, growths.end)]
         values = self.archive_values(outcome, chosen, before, self.task.archive.output_names)
         return _typed([*numbers, *values.values()], self.cache_schema)
 
     def split(
-        self, held: pa.RecordBatch | None, new: NewResults | None, first_possible: Ints | None
+        self, waiting_results: pa.RecordBatch | None, new: NewResults | None, first_possible: Ints | None
     ) -> tuple[pa.Table, pa.RecordBatch | None]:
         """Results that can be given, and those that wait, ordered by key, start and end. None: nothing waits."""
-        if held is None and new is not None and first_possible is None:
+        if waiting_results is None and new is not None and first_possible is None:
             return pa.Table.from_batches([new.rows]), None
-        latest = None if new is None else new.with_times(self.held_schema)
-        rows = joined([held, latest])
+        latest = None if new is None else new.with_times(self.waiting_schema)
+        rows = joined([waiting_results, latest])
         if rows is None:
             return self.schema.empty_table(), None
-        if held is not None and latest is not None:
-            rows = rows.take(pa.array(merged_order(_times_of(held), _times_of(latest))))
+        if waiting_results is not None and latest is not None:
+            rows = rows.take(pa.array(merged_order(_times_of(waiting_results), _times_of(latest))))
         waits = None
         if first_possible is not None:
-            goes = np.asarray(rows.column(START)) <= first_possible[np.asarray(rows.column(KEY))]
-            rows, waits = split(rows, goes)
+            is_final = np.asarray(rows.column(START)) <= first_possible[np.asarray(rows.column(KEY))]
+            rows, waits = split(rows, is_final)
             if rows is None:
                 return self.schema.empty_table(), waits
         return pa.Table.from_arrays(rows.columns[3:], schema=self.schema), waits

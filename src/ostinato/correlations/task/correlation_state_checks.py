@@ -47,7 +47,7 @@ def _check_keys(state: CorrelationState, task: CorrelationTask) -> None:
         return
     kinds = {task.live.arriving(name): task.live.column_type(name) for name, _ in task.keys}
     check_columns_are(state.keys, kinds, STATE)
-    check(state.keys.num_rows == count, STATE, "there are other keys than marks")
+    check(state.keys.num_rows == count, STATE, "the numbers of keys and of marks differ")
 
 
 def _check_marks(state: CorrelationState, task: CorrelationTask) -> None:
@@ -65,9 +65,13 @@ def _check_marks(state: CorrelationState, task: CorrelationTask) -> None:
             "the last searched start": (marks.search_from, 0, LARGEST),
         },
     )
-    check(int(marks.live_rows.sum()) == _count(state.live), STATE, "it counts other live rows than there are")
+    check(int(marks.live_rows.sum()) == _count(state.live), STATE, "the number of live rows doesn't match its marks")
     if not task.shared:
-        check(int(marks.archive_rows.sum()) == _count(state.archive), STATE, "it counts other archive rows")
+        check(
+            int(marks.archive_rows.sum()) == _count(state.archive),
+            STATE,
+            "the number of archive rows doesn't match its marks",
+        )
 
 
 def _count(rows: pa.RecordBatch | None) -> int:
@@ -98,7 +102,10 @@ def _check_by_key(state: CorrelationState, writer: ResultWriter) -> None:
         key = _numbers(state.open_starts, KEY, keys)
         offset = whole_numbers(state.open_starts.column(OFFSET), STATE)
         check_ranges(STATE, {"an open start": (offset, 0, state.marks.archive_rows[key] - 1)})
-    for batch, schema, then in ((state.cache, writer.cache_schema, POSITION), (state.held, writer.held_schema, START)):
+    for batch, schema, then in (
+        (state.cache, writer.cache_schema, POSITION),
+        (state.held, writer.waiting_schema, START),
+    ):
         if batch is not None:
             check_columns_are(batch, {field.name: field.type for field in schema}, STATE)
             key = _numbers(batch, KEY, keys)

@@ -1,7 +1,7 @@
 """State of a correlation + arriving rows + watermark -> results + state. Neither Spark nor text here.
 
 A step is a function of its arguments: the same state and rows give the same results. Rows of both sides wait until the
-watermark has passed them, so the archive is complete as of every live match of a step.
+watermark has passed them, so the archive of every live match of a step is complete.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ from ostinato.streams.stored_state import reading
 
 @dataclass(frozen=True, slots=True)
 class StoredStep:
-    """The result of one `advance`. If rows are `wanted`, the step wasn't done: it has to run again with them.
+    """The result of one `advance`, with the state as bytes.
 
-    The state is bytes.
+    If `wanted` has rows, the step made no progress. Read these rows, and run the step again with them.
     """
 
     results: pa.Table
@@ -251,9 +251,9 @@ class Correlator:
         new = self.writer.rows(sides.live, outcome, number, before) if len(outcome.live_of_pair) else None
         outlook = outlook_of(self.task, step, outcome, intake.known_until, intake.marks.missing, caches=self.caches)
         waits = self.options.ordered and not finished
-        results, held = self.writer.split(before.held, new, outlook.first_possible if waits else None)
+        results, waiting_results = self.writer.split(before.held, new, outlook.first_possible if waits else None)
         cache = self._cache(before, outcome, outlook) if self.caches and not finished else None
-        memory = remember(self.task, intake, step, outcome, outlook, self.capacity, numbered, [cache, held])
+        memory = remember(self.task, intake, step, outcome, outlook, self.capacity, numbered, [cache, waiting_results])
         counts = StepCounts(
             rows=intake.arrived,
             late_rows=intake.late,
@@ -261,11 +261,15 @@ class Correlator:
             live_matches=len(outcome.live.key),
             archive_matches=outcome.growths.new_starts,
             results=results.num_rows,
-            held_results=0 if held is None else held.num_rows,
+            held_results=0 if waiting_results is None else waiting_results.num_rows,
             buffered_rows=0 if finished else memory.buffered_rows,
             cached_entries=0 if cache is None else cached_starts(cache),
         )
-        state = NEW if finished else memory.state(intake, cache, held, planner_to_json(found_pairs.planner_state))
+        state = (
+            NEW
+            if finished
+            else memory.state(intake, cache, waiting_results, planner_to_json(found_pairs.planner_state))
+        )
         totals = before.totals.plus(counts, sides.live.cost, sides.archive.cost)
         return AdvancedStep(
             results, replace(state, totals=totals), no_ranges(self.task), counts, found_pairs.planner_state

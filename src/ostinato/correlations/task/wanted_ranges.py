@@ -49,12 +49,12 @@ def _edges(step: StepInput, before: int, known_until: int) -> tuple[Ints, Ints]:
     times = step.archive.times
     first, end = times.key_at[:-1], times.key_at[1:]
     at_hand, lacking = np.full(times.keys, known_until + 1), np.full(times.keys, known_until + 1)
-    there = first < end
-    at_hand[there] = times.start[first[there]]
+    has_rows = first < end
+    at_hand[has_rows] = times.start[first[has_rows]]
     if not before:
         return at_hand, at_hand
-    there = first + before <= end
-    lacking[there] = times.start[first[there] + before - 1] + 1
+    has_rows = first + before <= end
+    lacking[has_rows] = times.start[first[has_rows] + before - 1] + 1
     return at_hand, lacking
 
 

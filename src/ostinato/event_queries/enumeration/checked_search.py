@@ -75,38 +75,38 @@ def tie_checks(
 
 
 @called_kernel
-def _evaluate(number, for_all, row, depth, first, end, work, checks):  # type: ignore[no-untyped-def]
+def _evaluate(number, for_all, row, depth, first, end, arrays, checks):  # type: ignore[no-untyped-def]
     """Condition `number` over the events of depths 1 to depth + 1. 1: it holds. 0: it doesn't. Negative: an error."""
     each, register = checks.each[number], checks.register[number]
     for_each = for_all and each != NO_LABEL and register >= 0
-    saved_row = work.registers[depth + 1, register] if for_each else 0
+    saved_row = arrays.registers[depth + 1, register] if for_each else 0
     verdict = 1
     for event_depth in range(1 if for_each else depth + 1, depth + 2):
         if for_each:
-            if work.label[event_depth] != each:
+            if arrays.label[event_depth] != each:
                 continue
-            work.registers[depth + 1, register] = work.row[event_depth]
-        verdict = check(number, work.label[depth + 1], row, depth, first, end, 0, work, checks.conditions)
+            arrays.registers[depth + 1, register] = arrays.row[event_depth]
+        verdict = check(number, arrays.label[depth + 1], row, depth, first, end, 0, arrays, checks.conditions)
         if verdict != 1:
             break
     if for_each:
-        work.registers[depth + 1, register] = saved_row
+        arrays.registers[depth + 1, register] = saved_row
     return verdict
 
 
 @called_kernel
-def _holds_on_step(step, row, depth, first, end, work, checks):  # type: ignore[no-untyped-def]
+def _holds_on_step(step, row, depth, first, end, arrays, checks):  # type: ignore[no-untyped-def]
     for at in range(checks.step_at[step], checks.step_at[step + 1]):
-        verdict = _evaluate(checks.step_condition[at], checks.step_all[at], row, depth, first, end, work, checks)
+        verdict = _evaluate(checks.step_condition[at], checks.step_all[at], row, depth, first, end, arrays, checks)
         if verdict != 1:
             return verdict
     return 1
 
 
 @called_kernel
-def _holds_at_end(state, row, depth, first, end, work, checks):  # type: ignore[no-untyped-def]
+def _holds_at_end(state, row, depth, first, end, arrays, checks):  # type: ignore[no-untyped-def]
     for at in range(checks.end_at[state], checks.end_at[state + 1]):
-        verdict = _evaluate(checks.end_condition[at], True, row, depth - 1, first, end, work, checks)
+        verdict = _evaluate(checks.end_condition[at], True, row, depth - 1, first, end, arrays, checks)
         if verdict != 1:
             return verdict
     return 1

@@ -148,8 +148,8 @@ def mark(  # type: ignore[no-untyped-def]
             at = members.rank[label, row]
             if members.rank[label, row + 1] == at:
                 continue
-            for which in range(steps.state_at[label], steps.state_at[label + 1]):
-                state = steps.states[which]
+            for state_index in range(steps.state_at[label], steps.state_at[label + 1]):
+                state = steps.states[state_index]
                 if steps.accepting[state] and may_end(state, row, bounds, steps, absences):
                     best = row
                 elif selection == ANY:

@@ -19,8 +19,8 @@ from ostinato.event_queries.automaton.trend_automaton import START
 from ostinato.event_queries.enumeration import event_state as s
 from ostinato.event_queries.enumeration.checked_search import search_checked_events, tie_checks
 from ostinato.event_queries.enumeration.event_absences import EVERYWHERE, find_absences
+from ostinato.event_queries.enumeration.event_buffers import SearchBuffers
 from ostinato.event_queries.enumeration.event_marks import ANY, SCANNED, SELECTIONS, Absences, mark_sequences
-from ostinato.event_queries.enumeration.event_room import Room
 from ostinato.event_queries.enumeration.event_scopes import LARGEST_SPAN, Ranges, positions, reaches, row_ranges
 from ostinato.event_queries.enumeration.event_search import search_plain_events
 from ostinato.event_queries.enumeration.event_tables import (
@@ -118,7 +118,7 @@ class _EventSearch:
             self.kernel = search_checked_events
             registers = (len(conditions.program.registers), len(conditions.program.accumulators))
         self.rules = self._rules()
-        self.room = Room(automaton.states, len(self.steps.label), len(automaton.labels), registers)
+        self.buffers = SearchBuffers(automaton.states, len(self.steps.label), len(automaton.labels), registers)
 
     def _rules(self) -> s.EventSearchRules:
         steps, extent, limits = self.steps, self.program.extent, self.limits
@@ -159,7 +159,7 @@ class _EventSearch:
 
     def run(self) -> EventMatches:
         if self.rules.marks == s.ONCE:
-            best_ends, starts = self.room.work.best_ends, self.events.starts
+            best_ends, starts = self.buffers.arrays.best_ends, self.events.starts
             mark_sequences(
                 starts, EVERYWHERE, self.selection, SCANNED, *self._tables(), self.ends, best_ends, stop_flag()
             )
@@ -171,7 +171,7 @@ class _EventSearch:
             ranges.first, ranges.end, ranges.first, ranges.end, new_sequence, np.zeros(len(ranges.first), np.int64)
         )
         self._drive(scopes, self.rules, self.ends)
-        return EventMatches(*self.room.result(), ranges, np.diff(scopes.matches_after, prepend=0))
+        return EventMatches(*self.buffers.result(), ranges, np.diff(scopes.matches_after, prepend=0))
 
     def _tables(self) -> tuple[Steps, LabelMembers, Tests, Absences]:
         return self.steps, self.members, self.tests, self.absences
@@ -190,8 +190,8 @@ class _EventSearch:
         return result
 
     def _drive(self, scopes: s.Scopes, rules: s.EventSearchRules, ends: Ints) -> None:
-        """Runs the kernel to the end. Whenever it needs more room, makes room and continues."""
-        room, progress = self.room, self.room.progress
+        """Runs the kernel to the end. Whenever it needs larger buffers, makes them and continues."""
+        buffers, progress = self.buffers, self.buffers.progress
         progress[s.SCOPE] = progress[s.PHASE] = 0
         while True:
             status = self.kernel(
@@ -200,9 +200,9 @@ class _EventSearch:
                 self.position,
                 scopes,
                 rules,
-                room.block,
-                room.output,
-                room.work,
+                buffers.block,
+                buffers.output,
+                buffers.arrays,
                 self.checks,
                 progress,
                 stop_flag(),
@@ -215,12 +215,12 @@ class _EventSearch:
             elif status == s.FAILED:
                 raise _failure(progress, self.limits)
             else:
-                room.grow(status, self._searched(scopes))
+                buffers.grow(status, self._searched(scopes))
 
     def _searched(self, scopes: s.Scopes) -> float:
-        """The fraction of the rows that has been searched. It predicts the room that the rest needs."""
-        scope = int(self.room.progress[s.SCOPE])
-        done = int((scopes.end - scopes.first)[:scope].sum() + self.room.progress[s.BLOCK_END] - scopes.first[scope])
+        """The fraction of the rows that has been searched. It predicts the size of the buffers that the rest needs."""
+        scope = int(self.buffers.progress[s.SCOPE])
+        done = int((scopes.end - scopes.first)[:scope].sum() + self.buffers.progress[s.BLOCK_END] - scopes.first[scope])
         return done / max(1, int((scopes.end - scopes.first).sum()))
 
     def _first_of_block(self, scopes: s.Scopes, rules: s.EventSearchRules) -> None:
@@ -228,7 +228,7 @@ class _EventSearch:
 
         Matches that end at one time come in their final order, so the search can stop when there are enough.
         """
-        progress = self.room.progress
+        progress = self.buffers.progress
         scope, block_row, block_end = (int(progress[at]) for at in (s.SCOPE, s.BLOCK_ROW, s.BLOCK_END))
         wanted = rules.limit - int(progress[s.MATCHES] - progress[s.SCOPE_MATCHES])
         first, end = scopes.first[scope : scope + 1], scopes.end[scope : scope + 1]
@@ -244,7 +244,7 @@ class _EventSearch:
             wanted -= int(progress[s.MATCHES]) - before
             if wanted == 0:
                 break
-        self.room.work.label_end[:] = self.members.rank[:, int(end[0])]
+        self.buffers.arrays.label_end[:] = self.members.rank[:, int(end[0])]
         scopes.matches_after[scope] = progress[s.MATCHES]
         progress[s.SCOPE_MATCHES] = progress[s.MATCHES] - (rules.limit - wanted)
         progress[s.SCOPE], progress[s.PHASE] = (scope + 1, s.NEW_SCOPE) if wanted == 0 else (scope, s.NEW_BLOCK)

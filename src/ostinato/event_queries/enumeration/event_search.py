@@ -5,7 +5,7 @@ the variable, then the row) and copies it to the output in order of the last eve
 first time, last time, then event by event.
 
 The kernel never raises and never drops a match. It returns a status; the driver (`event_matches.py`) makes room and
-calls it again. `work` and `progress` have all it needs to continue.
+calls it again. `arrays` and `progress` have all it needs to continue.
 """
 
 from __future__ import annotations
@@ -81,19 +81,19 @@ holds_at_end: Callable[..., Any]
 
 
 def _search(  # type: ignore[no-untyped-def]
-    steps, members, tests, absences, ends, position, scopes, rules, block, output, work, checks, progress, stopped
+    steps, members, tests, absences, ends, position, scopes, rules, block, output, arrays, checks, progress, stopped
 ):
     leave_at, step_label, rank = steps.leave_at, steps.label, members.rank
     while progress[SCOPE] < len(scopes.first):
         scope = progress[SCOPE]
         first, end, start_until = scopes.first[scope], scopes.end[scope], scopes.start_until[scope]
         if progress[PHASE] == NEW_SCOPE:
-            _begin_scope(scope, steps, members, tests, absences, ends, scopes, rules, work, progress, stopped)
+            _begin_scope(scope, steps, members, tests, absences, ends, scopes, rules, arrays, progress, stopped)
         while True:
             if stopped[0] != 0:
                 return STOPPED
             if progress[PHASE] == NEW_BLOCK:
-                if not _begin_block(start_until, steps, members, work, progress):
+                if not _begin_block(start_until, steps, members, arrays, progress):
                     break
             if progress[PHASE] == IN_BLOCK:
                 status = search_block(  # noqa: F821 (declared above)
@@ -107,7 +107,7 @@ def _search(  # type: ignore[no-untyped-def]
                     position,
                     rules,
                     block,
-                    work,
+                    arrays,
                     checks,
                     progress,
                     stopped,
@@ -119,7 +119,7 @@ def _search(  # type: ignore[no-untyped-def]
             if status != FINISHED:
                 return status
             for step in range(leave_at[START], leave_at[START + 1]):
-                work.cursor[step] = rank[step_label[step], progress[BLOCK_END]]
+                arrays.cursor[step] = rank[step_label[step], progress[BLOCK_END]]
             if rules.limit != NO_LIMIT and progress[MATCHES] - progress[SCOPE_MATCHES] >= rules.limit:
                 break
         scopes.matches_after[scope] = progress[MATCHES]
@@ -129,34 +129,34 @@ def _search(  # type: ignore[no-untyped-def]
 
 
 @called_kernel
-def _begin_scope(scope, steps, members, tests, absences, ends, scopes, rules, work, progress, stopped):  # type: ignore[no-untyped-def]
+def _begin_scope(scope, steps, members, tests, absences, ends, scopes, rules, arrays, progress, stopped):  # type: ignore[no-untyped-def]
     first, end = scopes.first[scope], scopes.end[scope]
     if scopes.new_sequence[scope]:
         progress[SEQUENCE_TRIED] = 0
     for label in range(len(members.rank)):
-        work.label_end[label] = members.rank[label, end]
+        arrays.label_end[label] = members.rank[label, end]
     for step in range(steps.leave_at[START], steps.leave_at[START + 1]):
-        work.cursor[step] = members.rank[steps.label[step], scopes.start_from[scope]]
+        arrays.cursor[step] = members.rank[steps.label[step], scopes.start_from[scope]]
     if rules.marks == PER_SCOPE:
         bounds = EndBounds(rules.accept_from, rules.accept_until, end)
         selection, scanned = rules.selection, rules.scanned
-        mark(first, end, bounds, selection, scanned, steps, members, tests, absences, ends, work.best_ends, stopped)
+        mark(first, end, bounds, selection, scanned, steps, members, tests, absences, ends, arrays.best_ends, stopped)
     progress[SCOPE_MATCHES] = progress[MATCHES]
     progress[PHASE] = NEW_BLOCK
 
 
 @inline_kernel
-def _begin_block(start_until, steps, members, work, progress):  # type: ignore[no-untyped-def]
+def _begin_block(start_until, steps, members, arrays, progress):  # type: ignore[no-untyped-def]
     """Finds the next time at which a match may start; False if there is none."""
     start = NEVER
     for step in range(steps.leave_at[START], steps.leave_at[START + 1]):
-        if work.cursor[step] < members.rank[steps.label[step], start_until]:
-            start = min(start, members.rows[work.cursor[step]])
+        if arrays.cursor[step] < members.rank[steps.label[step], start_until]:
+            start = min(start, members.rows[arrays.cursor[step]])
     if start == NEVER:
         return False
     progress[BLOCK_ROW], progress[BLOCK_END] = start, min(members.group_end[start], start_until)
     progress[BLOCK_MATCHES], progress[BLOCK_ROWS], progress[TRIED], progress[DEPTH] = 0, 0, 0, 0
-    work.state[0], work.step[0], work.at[0], work.until[0] = START, steps.leave_at[START] - 1, 0, 0
+    arrays.state[0], arrays.step[0], arrays.at[0], arrays.until[0] = START, steps.leave_at[START] - 1, 0, 0
     progress[PHASE] = IN_BLOCK
     return True
 
@@ -183,15 +183,15 @@ def _end_block(members, rules, block, output, progress):  # type: ignore[no-unty
 
 
 def _search_block(  # type: ignore[no-untyped-def]
-    first, end, steps, members, tests, absences, ends, position, rules, block, work, checks, progress, stopped
+    first, end, steps, members, tests, absences, ends, position, rules, block, arrays, checks, progress, stopped
 ):
     """Continues the block until it is complete, or until the kernel needs room or fails."""
     # Arrays and values that change often are locals, which is faster. The kernel writes them back before it returns.
     rank, member_rows, group_end, offset = members.rank, members.rows, members.group_end, members.offset
     leave_at, step_label, target_of, plain = steps.leave_at, steps.label, steps.target, steps.plain
     accepting, bulk, selection = steps.accepting, rules.bulk, rules.selection
-    path, path_label, state_at = work.row, work.label, work.state
-    step_at, at, until, label_end = work.step, work.at, work.until, work.label_end
+    path, path_label, state_at = arrays.row, arrays.label, arrays.state
+    step_at, at, until, label_end = arrays.step, arrays.at, arrays.until, arrays.label_end
     block_at, block_rows, block_labels = block.at, block.rows, block.labels
     depth, tried = progress[DEPTH], progress[TRIED]
     matches_in_block, filled = progress[BLOCK_MATCHES], progress[BLOCK_ROWS]
@@ -214,7 +214,7 @@ def _search_block(  # type: ignore[no-untyped-def]
                 at[depth], until[depth] = rank[label, group_end[path[depth]]], label_end[label]
                 continue
             elif selection == NEXT:
-                low, high = next_rows(work.follows[depth], limit, group_end)
+                low, high = next_rows(arrays.follows[depth], limit, group_end)
             else:
                 low, high = strict_rows(path[depth], first, end, limit, group_end)
             at[depth], until[depth] = rank[label, low], rank[label, high]
@@ -254,7 +254,7 @@ def _search_block(  # type: ignore[no-untyped-def]
             if limit < 0:
                 continue
             if rules.marks == PER_START:
-                bounds, scanned, best = EndBounds(accept_from, limit, absent_until), rules.scanned, work.best_ends
+                bounds, scanned, best = EndBounds(accept_from, limit, absent_until), rules.scanned, arrays.best_ends
                 mark(row, limit, bounds, selection, scanned, steps, members, tests, absences, ends, best, stopped)
         if ends[offset[target] + i] >= limit:
             if rules.ordered_ends and depth > 0:
@@ -272,9 +272,9 @@ def _search_block(  # type: ignore[no-untyped-def]
             status = FAILED
             break
         path[depth + 1], path_label[depth + 1] = row, label
-        verdict = update(label, row, depth, work, checks.conditions)  # noqa: F821 (declared above)
+        verdict = update(label, row, depth, arrays, checks.conditions)  # noqa: F821 (declared above)
         if verdict == 0:
-            verdict = holds_on_step(step, row, depth, first, end, work, checks)  # noqa: F821
+            verdict = holds_on_step(step, row, depth, first, end, arrays, checks)  # noqa: F821
             if verdict == 0:
                 continue
         depth += 1
@@ -282,7 +282,7 @@ def _search_block(  # type: ignore[no-untyped-def]
         if ends_here:
             ends_here = may_end(target, row, EndBounds(accept_from, limit, absent_until), steps, absences)
             if ends_here:
-                verdict = holds_at_end(target, row, depth, first, end, work, checks)  # noqa: F821
+                verdict = holds_at_end(target, row, depth, first, end, arrays, checks)  # noqa: F821
         if verdict < 0:
             progress[FAILURE] = CONDITION_FAILED - verdict
             status = FAILED
@@ -302,7 +302,7 @@ def _search_block(  # type: ignore[no-untyped-def]
         state_at[depth], step_at[depth] = target, leave_at[target] - 1
         at[depth], until[depth] = 0, 0
         if selection == NEXT:
-            work.follows[depth] = following(row, target, limit, steps, members, tests, absences)
+            arrays.follows[depth] = following(row, target, limit, steps, members, tests, absences)
     progress[DEPTH], progress[TRIED] = depth, tried
     progress[BLOCK_MATCHES], progress[BLOCK_ROWS] = matches_in_block, filled
     progress[LIMIT], progress[ABSENT_UNTIL], progress[ACCEPT_FROM] = limit, absent_until, accept_from
@@ -339,13 +339,13 @@ def _fill(block, path, path_label, member_rows, first, count, depth, label, firs
 
 
 @inline_kernel
-def no_update(label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
+def no_update(label, row, depth, arrays, conditions):  # type: ignore[no-untyped-def]
     """No condition reads the run, so there are no registers."""
     return 0
 
 
 @inline_kernel
-def always(at, row, depth, first, end, work, checks):  # type: ignore[no-untyped-def]
+def always(at, row, depth, first, end, arrays, checks):  # type: ignore[no-untyped-def]
     """No condition reads the run."""
     return 1
 
@@ -355,8 +355,8 @@ def build_event_search(
 ) -> Callable[..., int]:
     """The search with these functions compiled into it. It is cached on disk under `name`, which must be unique.
 
-    `update(label, row, depth, work, conditions)` sets the registers of depth + 1. `on_step(step, row, depth, first,
-    end, work, checks)` returns whether the step may be taken, `at_end(state, ...)` whether a match may end there: 1
+    `update(label, row, depth, arrays, conditions)` sets the registers of depth + 1. `on_step(step, row, depth, first,
+    end, arrays, checks)` returns whether the step may be taken, `at_end(state, ...)` whether a match may end there: 1
     yes, 0 no, negative an error code.
     """
     block = inline_kernel(_with_globals(_search_block, update=update, holds_on_step=on_step, holds_at_end=at_end))

@@ -114,8 +114,8 @@ class SearchArrays(NamedTuple):
     best_ends: NDArray[np.int64]
     """Working space of `event_marks.mark`."""
     registers: NDArray[np.int64]
-    whole: NDArray[np.int64]
-    real: NDArray[np.float64]
+    int_totals: NDArray[np.int64]
+    real_totals: NDArray[np.float64]
     stack: NDArray[np.float64]
     stack_whole: NDArray[np.int64]
     stack_null: NDArray[np.bool_]

@@ -17,7 +17,7 @@ from ostinato.event_queries.language.event_query import RunCondition
 from ostinato.event_queries.plan.event_types import TypedEventsPlan
 from ostinato.expressions import types as t
 from ostinato.expressions.run_conditions.lowering import lower_conditions
-from ostinato.expressions.run_conditions.opcodes import Keep
+from ostinato.expressions.run_conditions.opcodes import RegisterRule
 from ostinato.expressions.run_conditions.run_program import Register, RunProgram
 from ostinato.expressions.syntax import Aggregate, Anchor, Expr, Literal, Navigation, Operator, walk
 
@@ -89,7 +89,7 @@ def match_condition(condition: RunCondition, numbers: dict[str, int], program: R
     labels = frozenset(numbers[name] for name in condition.variables)
     if condition.each is None:
         return MatchCondition(labels, NO_LABEL, -1)
-    register = Register(Keep.LAST, frozenset({condition.each}))
+    register = Register(RegisterRule.LAST, frozenset({condition.each}))
     each = numbers[condition.each]
     alone = not any(
         condition.each in (node.rows or ())

@@ -84,19 +84,19 @@ NULL_VERDICT = 2
 
 
 @inline_kernel
-def compare_loads(at, row, depth, key_first, key_end, work, conditions):  # type: ignore[no-untyped-def]
+def compare_loads(code_index, row, depth, key_first, key_end, buffers, conditions):  # type: ignore[no-untyped-def]
     """Two loads and their comparison: 1, 0 or NULL_VERDICT."""
     code = conditions.code
-    comparison, column, other = code[at, 1], code[at, 2], code[at + 1, 1]
-    one = target_row(code[at, 3], code[at + 1, 0], row, depth, key_first, key_end, work)
-    two = target_row(code[at + 1, 2], code[at + 1, 3], row, depth, key_first, key_end, work)
+    comparison, column, other = code[code_index, 1], code[code_index, 2], code[code_index + 1, 1]
+    one = target_row(code[code_index, 3], code[code_index + 1, 0], row, depth, key_first, key_end, buffers)
+    two = target_row(code[code_index + 1, 2], code[code_index + 1, 3], row, depth, key_first, key_end, buffers)
     missing = one < 0 or not is_valid(conditions, column, one)
     missing_other = two < 0 or not is_valid(conditions, other, two)
     if missing or missing_other:
         if comparison != _SAME:
             return NULL_VERDICT
         return 1 if missing and missing_other else 0
-    if code[at, 0] == _COMPARE_REAL:
+    if code[code_index, 0] == _COMPARE_REAL:
         x, y = conditions.real[conditions.value_row[column], one], conditions.real[conditions.value_row[other], two]
         if comparison == _LESS:
             holds = real_less(x, y)
@@ -119,24 +119,24 @@ def compare_loads(at, row, depth, key_first, key_end, work, conditions):  # type
 
 
 @called_kernel
-def run_code(at, end, label, row, depth, key_first, key_end, number, work, conditions):  # type: ignore[no-untyped-def]
-    """Runs the code from `at` to `end`. Returns 1 for TRUE, 0 for FALSE or NULL, a negative number for an error."""
-    real, whole, null = work.stack, work.stack_whole, work.stack_null
+def run_code(code_index, end, label, row, depth, key_first, key_end, number, buffers, conditions):  # type: ignore[no-untyped-def]
+    """Runs the code from `code_index` to `end`: 1 for TRUE, 0 for FALSE or NULL, a negative number for an error."""
+    real, whole, null = buffers.stack, buffers.stack_whole, buffers.stack_null
     code = conditions.code
     top = -1
-    while at < end:
-        op, a, b, c = code[at, 0], code[at, 1], code[at, 2], code[at, 3]
-        at += 1
+    while code_index < end:
+        op, a, b, c = code[code_index, 0], code[code_index, 1], code[code_index, 2], code[code_index, 3]
+        code_index += 1
         if op < _TO_REAL:  # push
             top += 1
             null[top] = False
             if op >= _COMPARE_WHOLE:
-                verdict = compare_loads(at - 1, row, depth, key_first, key_end, work, conditions)
-                at += 1
+                verdict = compare_loads(code_index - 1, row, depth, key_first, key_end, buffers, conditions)
+                code_index += 1
                 whole[top] = verdict & 1
                 null[top] = verdict == NULL_VERDICT
             elif op == _LOAD_REAL or op == _LOAD_WHOLE:
-                source = target_row(b, c, row, depth, key_first, key_end, work)
+                source = target_row(b, c, row, depth, key_first, key_end, buffers)
                 if source < 0 or not is_valid(conditions, a, source):
                     null[top] = True
                 elif op == _LOAD_REAL:
@@ -153,37 +153,37 @@ def run_code(at, end, label, row, depth, key_first, key_end, number, work, condi
                 null[top] = True
             elif op == _PRESENT:
                 whole[top] = 1
-                null[top] = target_row(b, c, row, depth, key_first, key_end, work) < 0
+                null[top] = target_row(b, c, row, depth, key_first, key_end, buffers) < 0
             elif op == _LABEL:
-                rank = label_rank(b, c, label, row, depth, key_first, key_end, work, conditions)
+                rank = label_rank(b, c, label, row, depth, key_first, key_end, buffers, conditions)
                 whole[top] = rank
                 null[top] = rank < 0
             elif op == _NUMBER:
                 whole[top] = number
             elif op == _TOTAL_WHOLE:
-                whole[top] = work.whole[depth + 1, a]
-                null[top] = b >= 0 and work.whole[depth + 1, b] == 0
+                whole[top] = buffers.int_totals[depth + 1, a]
+                null[top] = b >= 0 and buffers.int_totals[depth + 1, b] == 0
             elif op == _TOTAL_REAL:
-                real[top] = work.real[depth + 1, a]
-                null[top] = b >= 0 and work.whole[depth + 1, b] == 0
+                real[top] = buffers.real_totals[depth + 1, a]
+                null[top] = b >= 0 and buffers.int_totals[depth + 1, b] == 0
             else:  # DISTINCT
-                whole[top] = count_distinct(a, label, row, depth, work, conditions)
+                whole[top] = count_distinct(a, label, row, depth, buffers, conditions)
         elif op >= _JUMP:  # control
             if op == _JUMP:
-                at = a
+                code_index = a
             elif op == _JUMP_UNLESS_TRUE:
                 if null[top] or whole[top] == 0:
-                    at = a
+                    code_index = a
                 top -= 1
             elif op == _JUMP_IF_FALSE:
                 if not null[top] and whole[top] == 0:
-                    at = a
+                    code_index = a
             elif op == _JUMP_IF_TRUE:
                 if not null[top] and whole[top] != 0:
-                    at = a
+                    code_index = a
             elif op == _JUMP_UNLESS_NULL:
                 if not null[top]:
-                    at = a
+                    code_index = a
             else:
                 top -= 1
         elif op >= _LESS:  # comparisons and logic
@@ -323,7 +323,7 @@ def run_code(at, end, label, row, depth, key_first, key_end, number, work, condi
 
 
 @inline_kernel
-def check(state, label, row, depth, key_first, key_end, number, work, conditions):  # type: ignore[no-untyped-def]
+def check(state, label, row, depth, key_first, key_end, number, buffers, conditions):  # type: ignore[no-untyped-def]
     """The condition of the state, for this row under this label: 1 TRUE, 0 FALSE or NULL, negative an error.
 
     Most conditions compare two values. That comparison runs here, inside the loop of the search. Everything else is a
@@ -333,21 +333,30 @@ def check(state, label, row, depth, key_first, key_end, number, work, conditions
     if condition < 0:
         return 1
     for conjunct in range(conditions.first[condition], conditions.first[condition + 1]):
-        at, end = conditions.entry[conjunct], conditions.entry[conjunct + 1]
-        if end == at + 2 and _COMPARE_WHOLE <= conditions.code[at, 0] <= _COMPARE_REAL:
-            verdict = compare_loads(at, row, depth, key_first, key_end, work, conditions)
+        code_index, end = conditions.entry[conjunct], conditions.entry[conjunct + 1]
+        if end == code_index + 2 and _COMPARE_WHOLE <= conditions.code[code_index, 0] <= _COMPARE_REAL:
+            verdict = compare_loads(code_index, row, depth, key_first, key_end, buffers, conditions)
         else:
-            verdict = run_code(at, end, label, row, depth, key_first, key_end, number, work, conditions)
+            verdict = run_code(code_index, end, label, row, depth, key_first, key_end, number, buffers, conditions)
         if verdict != 1:
             return verdict if verdict < 0 else 0
     return 1
 
 
 @inline_kernel
-def value_of(value, label, row, depth, key_first, key_end, work, conditions):  # type: ignore[no-untyped-def]
+def value_of(value, label, row, depth, key_first, key_end, buffers, conditions):  # type: ignore[no-untyped-def]
     """Value number `value`: whether it isn't NULL, and its real number. An error while computing it gives NULL."""
-    at = conditions.first[value]
+    conjunct = conditions.first[value]
     verdict = run_code(
-        conditions.entry[at], conditions.entry[at + 1], label, row, depth, key_first, key_end, 0, work, conditions
+        conditions.entry[conjunct],
+        conditions.entry[conjunct + 1],
+        label,
+        row,
+        depth,
+        key_first,
+        key_end,
+        0,
+        buffers,
+        conditions,
     )
-    return verdict >= 0 and not work.stack_null[0], work.stack[0]
+    return verdict >= 0 and not buffers.stack_null[0], buffers.stack[0]

@@ -96,7 +96,7 @@ DIVIDE_BY_ZERO, OVERFLOW = -1, -2
 MAX_STACK = 60
 
 
-class Keep(IntEnum):
+class RegisterRule(IntEnum):
     """Rule for the row number in a register, applied to each consumed row; `source` is another register or a column."""
 
     LAST = 0
@@ -109,8 +109,8 @@ class Keep(IntEnum):
     MOST_REAL = 7
 
 
-class Total(IntEnum):
-    """What an accumulator adds for a row; the column may differ by label (-1: the row doesn't count)."""
+class AccumulatorRule(IntEnum):
+    """The value that an accumulator adds for a row; the column may differ by label (-1: the row doesn't count)."""
 
     ROWS = 0
     VALUES_WHOLE = 1  # how many aren't NULL

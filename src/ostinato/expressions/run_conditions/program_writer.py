@@ -10,7 +10,7 @@ import pyarrow as pa
 from ostinato.errors import QueryError
 from ostinato.expressions import types as t
 from ostinato.expressions.aggregate_types import aggregate_type
-from ostinato.expressions.run_conditions.opcodes import MATH_FUNCTIONS, MAX_STACK, Opcode, Total
+from ostinato.expressions.run_conditions.opcodes import MATH_FUNCTIONS, MAX_STACK, AccumulatorRule, Opcode
 from ostinato.expressions.run_conditions.run_program import Accumulator, ColumnUse, Register
 from ostinato.expressions.syntax import (
     Aggregate,
@@ -116,7 +116,7 @@ class ProgramWriter:
             self.registers.append(register)
         return self.registers.index(register)
 
-    def accumulator(self, total: Total, columns: tuple[int, ...]) -> int:
+    def accumulator(self, total: AccumulatorRule, columns: tuple[int, ...]) -> int:
         accumulator = Accumulator(total, columns)
         if accumulator not in self.accumulators:
             self.accumulators.append(accumulator)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from ostinato.expressions.run_conditions.opcodes import Keep, Total
+from ostinato.expressions.run_conditions.opcodes import AccumulatorRule, RegisterRule
 from ostinato.expressions.syntax import Expr
 
 
@@ -28,7 +28,7 @@ class ColumnUse:
 class Register:
     """A row number, updated with each consumed row. `rows` are the variables that count; None means all."""
 
-    keep: Keep
+    keep: RegisterRule
     rows: frozenset[str] | None
     source: int = -1
 
@@ -37,7 +37,7 @@ class Register:
 class Accumulator:
     """A running total; `columns` holds for each variable the column to add, or -1 where its rows don't count."""
 
-    total: Total
+    total: AccumulatorRule
     columns: tuple[int, ...]
 
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from ostinato.expressions import types as t
 from ostinato.expressions.aggregate_types import aggregate_type
-from ostinato.expressions.run_conditions.opcodes import HERE, Keep, Opcode, Total
+from ostinato.expressions.run_conditions.opcodes import HERE, AccumulatorRule, Opcode, RegisterRule
 from ostinato.expressions.run_conditions.program_writer import ProgramWriter, store_of
 from ostinato.expressions.run_conditions.run_program import Register
 from ostinato.expressions.syntax import (
@@ -49,7 +49,11 @@ class RunReads(ProgramWriter):
     def row_register(self, expr: Navigation) -> int:
         if expr.rows is None and expr.anchor is Anchor.LAST and expr.skip == 0:
             return HERE
-        chain = (Keep.LAST, Keep.LAST_BEFORE) if expr.anchor is Anchor.LAST else (Keep.FIRST, Keep.FIRST_AFTER)
+        chain = (
+            (RegisterRule.LAST, RegisterRule.LAST_BEFORE)
+            if expr.anchor is Anchor.LAST
+            else (RegisterRule.FIRST, RegisterRule.FIRST_AFTER)
+        )
         if expr.skip > 1_000:
             self.refuse(expr, "an offset above 1,000")
         register = self.register(Register(chain[0], expr.rows))
@@ -71,17 +75,17 @@ class RunReads(ProgramWriter):
         name = expr.name
         if not expr.args:
             everywhere = tuple(0 if expr.rows is None or name in expr.rows else -1 for name in self.variables)
-            self.put(Opcode.TOTAL_WHOLE, self.accumulator(Total.ROWS, everywhere), -1, grows=1)
+            self.put(Opcode.TOTAL_WHOLE, self.accumulator(AccumulatorRule.ROWS, everywhere), -1, grows=1)
             return
         if expr.distinct and name not in ("min", "max", "min_by", "max_by", "bool_and", "bool_or"):
             self.distinct(expr)
             return
         columns, store = self.counted(expr, expr.args[0])
-        values = Total.VALUES_REAL if store == "real" else Total.VALUES_WHOLE
+        values = AccumulatorRule.VALUES_REAL if store == "real" else AccumulatorRule.VALUES_WHOLE
         if name == "count":
             self.put(Opcode.TOTAL_WHOLE, self.accumulator(values, columns), -1, grows=1)
         elif name == "count_if":
-            self.put(Opcode.TOTAL_WHOLE, self.accumulator(Total.TRUE_VALUES, columns), -1, grows=1)
+            self.put(Opcode.TOTAL_WHOLE, self.accumulator(AccumulatorRule.TRUE_VALUES, columns), -1, grows=1)
         elif name in ("sum", "avg"):
             self.total(expr, columns, store)
         elif name in ("min", "max", "bool_and", "bool_or", "min_by", "max_by"):
@@ -93,7 +97,7 @@ class RunReads(ProgramWriter):
         if expr.name != "count":
             self.refuse(expr, f"{expr.name}(DISTINCT ...)")
         columns, store = self.counted(expr, expr.args[0])
-        total = Total.DISTINCT_REAL if store == "real" else Total.DISTINCT_WHOLE
+        total = AccumulatorRule.DISTINCT_REAL if store == "real" else AccumulatorRule.DISTINCT_WHOLE
         self.put(Opcode.DISTINCT, self.accumulator(total, columns), grows=1)
 
     def total(self, expr: Aggregate, columns: tuple[int, ...], store: str) -> None:
@@ -101,13 +105,17 @@ class RunReads(ProgramWriter):
         kind = next(self.columns[column].type for column in columns if column >= 0)
         if store == "rank":
             self.refuse(expr, f"{expr.name} of {t.spark_name(kind)}")
-        values = self.accumulator(Total.VALUES_REAL if store == "real" else Total.VALUES_WHOLE, columns)
+        values = self.accumulator(
+            AccumulatorRule.VALUES_REAL if store == "real" else AccumulatorRule.VALUES_WHOLE, columns
+        )
         as_real = store == "real" or (expr.name == "avg" and t.is_integral(kind))
         if as_real:
-            total = self.accumulator(Total.SUM_REAL if store == "real" else Total.SUM_AS_REAL, columns)
+            total = self.accumulator(
+                AccumulatorRule.SUM_REAL if store == "real" else AccumulatorRule.SUM_AS_REAL, columns
+            )
             self.put(Opcode.TOTAL_REAL, total, values, grows=1)
         else:
-            self.put(Opcode.TOTAL_WHOLE, self.accumulator(Total.SUM_WHOLE, columns), values, grows=1)
+            self.put(Opcode.TOTAL_WHOLE, self.accumulator(AccumulatorRule.SUM_WHOLE, columns), values, grows=1)
         if expr.name == "sum":
             return
         if t.is_decimal(kind) or kind == t.DURATION:
@@ -126,9 +134,9 @@ class RunReads(ProgramWriter):
             self.refuse(expr, f"{expr.name} over CLASSIFIER()")
         least = expr.name in ("min", "min_by", "bool_and")
         if by_store == "real":
-            keep = Keep.LEAST_REAL if least else Keep.MOST_REAL
+            keep = RegisterRule.LEAST_REAL if least else RegisterRule.MOST_REAL
         else:
-            keep = Keep.LEAST_WHOLE if least else Keep.MOST_WHOLE
+            keep = RegisterRule.LEAST_WHOLE if least else RegisterRule.MOST_WHOLE
         register = self.register(Register(keep, expr.rows, max(by)))
         column = max(columns)
         self.refuse_wide(expr, self.columns[column].type)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.expressions.run_conditions.kernel_arithmetic import add_whole, real_equal, real_less
-from ostinato.expressions.run_conditions.opcodes import HERE, OVERFLOW, Keep, Total
+from ostinato.expressions.run_conditions.opcodes import HERE, OVERFLOW, AccumulatorRule, RegisterRule
 from ostinato.kernels.kernel_cache import inline_kernel
 
 
@@ -40,16 +40,28 @@ class ConditionArrays(NamedTuple):
 
 # Plain integers: numba compares them faster than it looks up an enumeration.
 _LAST, _LAST_BEFORE, _FIRST, _FIRST_AFTER = (
-    int(Keep.LAST),
-    int(Keep.LAST_BEFORE),
-    int(Keep.FIRST),
-    int(Keep.FIRST_AFTER),
+    int(RegisterRule.LAST),
+    int(RegisterRule.LAST_BEFORE),
+    int(RegisterRule.FIRST),
+    int(RegisterRule.FIRST_AFTER),
 )
-_LEAST_WHOLE, _MOST_WHOLE, _LEAST_REAL = int(Keep.LEAST_WHOLE), int(Keep.MOST_WHOLE), int(Keep.LEAST_REAL)
-_ROWS, _VALUES_WHOLE, _VALUES_REAL = int(Total.ROWS), int(Total.VALUES_WHOLE), int(Total.VALUES_REAL)
-_SUM_WHOLE, _SUM_REAL, _TRUE_VALUES = int(Total.SUM_WHOLE), int(Total.SUM_REAL), int(Total.TRUE_VALUES)
-_SUM_AS_REAL = int(Total.SUM_AS_REAL)
-_DISTINCT_REAL = int(Total.DISTINCT_REAL)
+_LEAST_WHOLE, _MOST_WHOLE, _LEAST_REAL = (
+    int(RegisterRule.LEAST_WHOLE),
+    int(RegisterRule.MOST_WHOLE),
+    int(RegisterRule.LEAST_REAL),
+)
+_ROWS, _VALUES_WHOLE, _VALUES_REAL = (
+    int(AccumulatorRule.ROWS),
+    int(AccumulatorRule.VALUES_WHOLE),
+    int(AccumulatorRule.VALUES_REAL),
+)
+_SUM_WHOLE, _SUM_REAL, _TRUE_VALUES = (
+    int(AccumulatorRule.SUM_WHOLE),
+    int(AccumulatorRule.SUM_REAL),
+    int(AccumulatorRule.TRUE_VALUES),
+)
+_SUM_AS_REAL = int(AccumulatorRule.SUM_AS_REAL)
+_DISTINCT_REAL = int(AccumulatorRule.DISTINCT_REAL)
 
 
 @inline_kernel
@@ -59,25 +71,25 @@ def is_valid(conditions, column, row):  # type: ignore[no-untyped-def]
 
 
 @inline_kernel
-def update(label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
+def update(label, row, depth, buffers, conditions):  # type: ignore[no-untyped-def]
     """Sets the registers and totals of depth + 1, after a row is consumed under a label.
 
     Returns 0, or OVERFLOW.
     """
     for i in range(len(conditions.keep)):
-        before = work.registers[depth, i]
+        before = buffers.registers[depth, i]
         after = before
         if conditions.member[i, label]:
             keep, source = conditions.keep[i], conditions.source[i]
             if keep == _LAST:
                 after = row
             elif keep == _LAST_BEFORE:
-                after = work.registers[depth, source]
+                after = buffers.registers[depth, source]
             elif keep == _FIRST:
                 if before < 0:
                     after = row
             elif keep == _FIRST_AFTER:
-                if before < 0 and work.registers[depth, source] >= 0:
+                if before < 0 and buffers.registers[depth, source] >= 0:
                     after = row
             elif is_valid(conditions, source, row):
                 if before < 0:
@@ -94,9 +106,9 @@ def update(label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
                         better = not real_less(conditions.real[values, row], conditions.real[values, before])
                     if better:  # of equals the last, as Spark's min_by and max_by do
                         after = row
-        work.registers[depth + 1, i] = after
+        buffers.registers[depth + 1, i] = after
     for i in range(len(conditions.total)):
-        whole, real = work.whole[depth, i], work.real[depth, i]
+        whole, real = buffers.int_totals[depth, i], buffers.real_totals[depth, i]
         column = conditions.total_column[i, label]
         if column >= 0:
             total = conditions.total[i]
@@ -115,26 +127,26 @@ def update(label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
                     real += conditions.real[conditions.value_row[column], row]
                 elif total == _TRUE_VALUES:
                     whole += conditions.whole[conditions.value_row[column], row]
-        work.whole[depth + 1, i] = whole
-        work.real[depth + 1, i] = real
+        buffers.int_totals[depth + 1, i] = whole
+        buffers.real_totals[depth + 1, i] = real
     return 0
 
 
 @inline_kernel
-def count_distinct(accumulator, label, row, depth, work, conditions):  # type: ignore[no-untyped-def]
+def count_distinct(accumulator, label, row, depth, buffers, conditions):  # type: ignore[no-untyped-def]
     """Counts distinct values among the rows so far: compares each with those before it."""
     first = row - depth
     real = conditions.total[accumulator] == _DISTINCT_REAL
     count = 0
     for i in range(depth + 1):
-        label_i = label if i == depth else conditions.label_of_state[work.node[i + 1]]
+        label_i = label if i == depth else conditions.label_of_state[buffers.node[i + 1]]
         column = conditions.total_column[accumulator, label_i]
         if column < 0 or not is_valid(conditions, column, first + i):
             continue
         values = conditions.value_row[column]
         fresh = True
         for j in range(i):
-            other = conditions.total_column[accumulator, conditions.label_of_state[work.node[j + 1]]]
+            other = conditions.total_column[accumulator, conditions.label_of_state[buffers.node[j + 1]]]
             if other < 0 or not is_valid(conditions, other, first + j):
                 continue
             other_values = conditions.value_row[other]
@@ -151,11 +163,11 @@ def count_distinct(accumulator, label, row, depth, work, conditions):  # type: i
 
 
 @inline_kernel
-def target_row(register, shift, row, depth, key_first, key_end, work):  # type: ignore[no-untyped-def]
+def target_row(register, shift, row, depth, key_first, key_end, buffers):  # type: ignore[no-untyped-def]
     """The row that an instruction reads, or -1."""
     at = row
     if register != HERE:
-        at = work.registers[depth + 1, register]
+        at = buffers.registers[depth + 1, register]
         if at < 0:
             return np.int64(-1)
     at += shift
@@ -165,11 +177,11 @@ def target_row(register, shift, row, depth, key_first, key_end, work):  # type: 
 
 
 @inline_kernel
-def label_rank(register, shift, label, row, depth, key_first, key_end, work, conditions):  # type: ignore[no-untyped-def]
+def label_rank(register, shift, label, row, depth, key_first, key_end, buffers, conditions):  # type: ignore[no-untyped-def]
     """The rank of the name of the variable at a row of the match so far; -1 elsewhere."""
-    at = target_row(register, shift, row, depth, key_first, key_end, work)
+    at = target_row(register, shift, row, depth, key_first, key_end, buffers)
     depth_there = at - (row - depth)
     if at < 0 or depth_there < 0 or depth_there > depth:
         return np.int64(-1)
-    label_there = label if depth_there == depth else conditions.label_of_state[work.node[depth_there + 1]]
+    label_there = label if depth_there == depth else conditions.label_of_state[buffers.node[depth_there + 1]]
     return conditions.label_rank[label_there]

@@ -27,7 +27,7 @@ def ways_right(rules, types, weights, ways, completed, cut, right, one):  # type
         type, weight = types[cut + r], weights[cut + r]
         for y in range(states):
             for z in range(states):
-                ways[r + 1, y, z] = ways[r, y, z] if rules.stays[type, z] else zero
+                ways[r + 1, y, z] = ways[r, y, z] if rules.may_skip[type, z] else zero
             for move in range(rules.move_first[type], rules.move_first[type + 1]):
                 factor = weight if rules.move_weighted[move] else 1.0
                 target = rules.move_target[move]
@@ -54,7 +54,7 @@ def ways_left(rules, types, weights, ways, left, cut, one):  # type: ignore[no-u
     for k in range(last - 1, -1, -1):
         type, weight = types[left + k], weights[left + k]
         for z in range(states):
-            if rules.stays[type, z]:
+            if rules.may_skip[type, z]:
                 for y in range(states):
                     ways[k, z, y] = ways[k + 1, z, y]
             else:
@@ -110,7 +110,7 @@ def count_left(rules, columns, scratch, window, left, cut, right):  # type: igno
         columns.own[event] = count
         for z in range(states):
             for y in range(states):
-                pending[z, y] = plus(moved[z, y], pending[z, y]) if rules.stays[type, z] else moved[z, y]
+                pending[z, y] = plus(moved[z, y], pending[z, y]) if rules.may_skip[type, z] else moved[z, y]
 
 
 @called_kernel
@@ -143,4 +143,4 @@ def count_right(rules, columns, scratch, left, cut, right):  # type: ignore[no-u
         columns.carried[event] = count
         for z in range(states):
             for y in range(states):
-                pending[z, y] = plus(moved[z, y], pending[z, y]) if rules.stays[type, z] else moved[z, y]
+                pending[z, y] = plus(moved[z, y], pending[z, y]) if rules.may_skip[type, z] else moved[z, y]

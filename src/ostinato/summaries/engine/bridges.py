@@ -50,7 +50,7 @@ class Contributions:
 # --- one event, one vector --------------------------------------------------------------------------------------------
 
 
-def taken(program: CountProgram, events: WeightedEvents, event: int, row: Row) -> Row:
+def counts_after_taking(program: CountProgram, events: WeightedEvents, event: int, row: Row) -> Row:
     """Counts by state before the event -> counts of the partial matches that take it."""
     counts: Row = [0] * program.states
     for source, target, weighted in program.moves[events.types[event]]:
@@ -67,20 +67,23 @@ def begun(program: CountProgram, events: WeightedEvents, event: int) -> Row:
     return counts
 
 
-def passed(program: CountProgram, events: WeightedEvents, event: int, row: Row) -> Row:
+def counts_after(program: CountProgram, events: WeightedEvents, event: int, row: Row) -> Row:
     """Counts before the event -> counts after it: partial matches that take it, and those that skip it."""
-    counts = taken(program, events, event, row)
-    stays = program.stays[events.types[event]]
-    return [count + before if stay else count for count, before, stay in zip(counts, row, stays, strict=True)]
+    counts = counts_after_taking(program, events, event, row)
+    may_skip = program.may_skip[events.types[event]]
+    return [
+        count + before if can_skip else count for count, before, can_skip in zip(counts, row, may_skip, strict=True)
+    ]
 
 
 def before_passing(
     program: CountProgram, events: WeightedEvents, event: int, rows: Matrix, take_only: bool = False
 ) -> Matrix:
-    """Rows by the state after the event -> rows by the state before it: `passed` backwards."""
-    stays = program.stays[events.types[event]]
+    """Rows by the state after the event -> rows by the state before it: `counts_after` backwards."""
+    may_skip = program.may_skip[events.types[event]]
     result: Matrix = [
-        list(row) if stay and not take_only else [0] * len(row) for row, stay in zip(rows, stays, strict=True)
+        list(row) if can_skip and not take_only else [0] * len(row)
+        for row, can_skip in zip(rows, may_skip, strict=True)
     ]
     for source, target, weighted in program.moves[events.types[event]]:
         weight = events.weights[event] if weighted else 1
@@ -130,7 +133,7 @@ def bridge(
     ways_right = [_identity(states)]  # [r][y][z]: from y at the cut to z after r events of `right`
     for event in right:
         check_stopped()
-        ways_right.append([passed(program, events, event, row) for row in ways_right[-1]])
+        ways_right.append([counts_after(program, events, event, row) for row in ways_right[-1]])
     completed = [[_dot(row, final) for row in ways] for ways in ways_right]  # [r][y]
     ways_left = [_identity(states)]  # [z][y]: from z after the event to y at the cut
     for event in reversed(left):
@@ -159,9 +162,9 @@ def bridge(
             arriving[end].append(at_cut)
             total += _dot(at_cut, completed[end])
         counts_left.append(sum((_dot(a, b) for a, b in zip(moved, behind, strict=True)), 0))
-        stays = program.stays[events.types[event]]
+        may_skip = program.may_skip[events.types[event]]
         for state, row in enumerate(moved):
-            if stays[state]:
+            if may_skip[state]:
                 _add_scaled(row, pending[state], 1)
         pending = moved
     return Bridge(total, counts_left, _right_counts(program, events, right, ways_right, arriving, final))

@@ -41,28 +41,28 @@ class CountProgram:
     """By type."""
     begins: tuple[tuple[Begin, ...], ...]
     """By type."""
-    stays: tuple[tuple[bool, ...], ...]
+    may_skip: tuple[tuple[bool, ...], ...]
     """By type and state: whether a partial match may also skip the event."""
     final: tuple[int, ...]
     """1 for states whose partial matches are complete and counted."""
 
     @property
     def any_match(self) -> bool:
-        return all(all(row) for row in self.stays)
+        return all(all(row) for row in self.may_skip)
 
 
 def count_program(automaton: TypeAutomaton, selection: Selection = Selection.ANY) -> CountProgram:
     """The program for COUNT."""
     states = len(automaton.final) - 1
-    moves, begins, stays = [], [], []
+    moves, begins, may_skip = [], [], []
     for type in range(len(automaton.types)):
         taken = [automaton.next_state[state + 1][type] - 1 for state in range(states)]
         moves.append(tuple(Move(z, to, False) for z, to in enumerate(taken) if to != NO_STATE - 1))
         first = automaton.next_state[START][type]
         begins.append((Begin(first - 1, False),) if first != NO_STATE else ())
-        stays.append(tuple(selection is Selection.ANY or to == NO_STATE - 1 for to in taken))
+        may_skip.append(tuple(selection is Selection.ANY or to == NO_STATE - 1 for to in taken))
     final = tuple(int(is_final) for is_final in automaton.final[1:])
-    return CountProgram(states, states, tuple(moves), tuple(begins), tuple(stays), final)
+    return CountProgram(states, states, tuple(moves), tuple(begins), tuple(may_skip), final)
 
 
 def sum_program(count: CountProgram) -> CountProgram:
@@ -73,8 +73,8 @@ def sum_program(count: CountProgram) -> CountProgram:
         tuple(Begin(begin.target + marked * half, bool(marked)) for begin in row for marked in (0, 1))
         for row in count.begins
     )
-    stays = tuple(row + row for row in count.stays)
-    return CountProgram(half, 2 * half, moves, begins, stays, (0,) * half + count.final)
+    may_skip = tuple(row + row for row in count.may_skip)
+    return CountProgram(half, 2 * half, moves, begins, may_skip, (0,) * half + count.final)
 
 
 def _marked_moves(moves: tuple[Move, ...], half: int) -> Iterator[Move]:

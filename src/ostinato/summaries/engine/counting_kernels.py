@@ -123,7 +123,7 @@ def take(rules, type, weight, counts, taken, one):  # type: ignore[no-untyped-de
 @inline_kernel
 def _pass(rules, type, counts, taken):  # type: ignore[no-untyped-def]
     for z in range(len(taken)):
-        counts[z] = plus(taken[z], counts[z]) if rules.stays[type, z] else taken[z]
+        counts[z] = plus(taken[z], counts[z]) if rules.may_skip[type, z] else taken[z]
 
 
 # --- operations -------------------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ def insert(rules, columns, scratch, any_match, window, time, type, weight):  # t
                 if rules.final[target]:
                     columns.fresh[event] = plus(columns.fresh[event], with_it)
             for z in range(states):
-                if rules.stays[type, z]:
+                if rules.may_skip[type, z]:
                     columns.active[event, z] = plus(columns.active[event, z], taken[z])
                 else:
                     columns.active[event, z] = taken[z]

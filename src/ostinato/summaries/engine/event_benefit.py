@@ -30,7 +30,7 @@ def growth(program: CountProgram, probabilities: NDArray[np.float64]) -> NDArray
         for move in program.moves[type]:
             if max(move.source, move.target) < program.plain_states:
                 mean[move.source + 1, move.target + 1] += probability
-                if not program.stays[type][move.source]:
+                if not program.may_skip[type][move.source]:
                     mean[move.source + 1, move.source + 1] -= probability
         for begin in program.begins[type]:
             if begin.target < program.plain_states:
@@ -57,7 +57,7 @@ def fill_table(rules, columns, scratch):  # type: ignore[no-untyped-def]
                     gain = table[t - 1, target]
                     if rules.plain_final[target]:
                         gain = plus(gain, one)
-                    if not rules.stays[type, source]:
+                    if not rules.may_skip[type, source]:
                         gain = plus(gain, scaled(table[t - 1, source], -1.0))
                         if rules.plain_final[source]:
                             gain = plus(gain, scaled(one, -1.0))

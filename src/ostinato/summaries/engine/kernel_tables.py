@@ -48,7 +48,7 @@ class CountRules(NamedTuple):
     begin_first: NDArray[np.int64]
     begin_target: NDArray[np.int64]
     begin_weighted: NDArray[np.bool_]
-    stays: NDArray[np.bool_]
+    may_skip: NDArray[np.bool_]
     final: NDArray[np.bool_]
     plain_final: NDArray[np.bool_]
     """Whether each unmarked state is final, marked or unmarked."""
@@ -143,7 +143,7 @@ def rules_of(program: CountProgram) -> CountRules:
         np.cumsum([0, *map(len, program.begins)]).astype(np.int64),
         np.array([begin.target for begin in begins], np.int64),
         np.array([begin.weighted for begin in begins], np.bool_),
-        np.array(program.stays, np.bool_),
+        np.array(program.may_skip, np.bool_),
         np.array(program.final, np.bool_),
         np.array(plain_final, np.bool_),
     )

@@ -27,7 +27,7 @@ def _follow(rules, type, start, end, forward):  # type: ignore[no-untyped-def]
     for event in range(start + 1, end):
         k, letter = event - start, type[event]
         for z in range(states):
-            forward[k + 1, z] = forward[k, z] if rules.stays[letter, z] else 0.0
+            forward[k + 1, z] = forward[k, z] if rules.may_skip[letter, z] else 0.0
         for move in range(rules.move_first[letter], rules.move_first[letter + 1]):
             forward[k + 1, rules.move_target[move]] += forward[k, rules.move_source[move]]
     complete = 0.0
@@ -47,7 +47,7 @@ def _come_back(rules, type, start, end, forward, backward, contributions):  # ty
     for event in range(end - 1, start, -1):
         letter = type[event]
         for z in range(states):
-            backward[1 - old, z] = backward[old, z] if rules.stays[letter, z] else 0.0
+            backward[1 - old, z] = backward[old, z] if rules.may_skip[letter, z] else 0.0
         for move in range(rules.move_first[letter], rules.move_first[letter + 1]):
             source, ways = rules.move_source[move], backward[old, rules.move_target[move]]
             backward[1 - old, source] += ways

@@ -16,7 +16,7 @@ from ostinato.workloads.matcher.store import FIRST, LENGTH, LIMIT, NODE, PARENT,
 SAMPLES = 512
 """Number of samples of each feature, from which the edges of buckets are learnt."""
 SAMPLED = 8
-"""Once there are enough samples, one in so many values is taken. Values of one event are similar."""
+"""Once there are SAMPLES samples, one value in SAMPLED is taken. Values of one event are similar."""
 
 
 class Samples(NamedTuple):
@@ -35,17 +35,18 @@ def pseudo_random(number):  # type: ignore[no-untyped-def]
 
 
 @inline_kernel
-def fill_start(new, node, row, limit, tag, links, kin):  # type: ignore[no-untyped-def]
+def fill_start(new, node, row, limit, tag, links, ancestry):  # type: ignore[no-untyped-def]
     """The columns of a match of one event."""
-    kin[new, PARENT], kin[new, SEGMENT], kin[new, NODE], kin[new, FIRST] = -1, -1, node, row
+    ancestry[new, PARENT], ancestry[new, SEGMENT], ancestry[new, NODE], ancestry[new, FIRST] = -1, -1, node, row
     links[new, LIMIT], links[new, TAG], links[new, LENGTH] = limit, tag, 1
     links[new, ROW] = row
 
 
 @inline_kernel
-def fill_longer(new, node, row, pm, segment, links, kin):  # type: ignore[no-untyped-def]
+def fill_longer(new, node, row, pm, segment, links, ancestry):  # type: ignore[no-untyped-def]
     """The columns of `pm` extended by a row, or by the segment that ends with it."""
-    kin[new, PARENT], kin[new, SEGMENT], kin[new, NODE], kin[new, FIRST] = pm, segment, node, kin[pm, FIRST]
+    ancestry[new, PARENT], ancestry[new, SEGMENT] = pm, segment
+    ancestry[new, NODE], ancestry[new, FIRST] = node, ancestry[pm, FIRST]
     links[new, LIMIT], links[new, TAG] = links[pm, LIMIT], links[pm, TAG]
     length = np.int64(1) if segment < 0 else links[segment, LENGTH]
     links[new, LENGTH] = links[pm, LENGTH] + length
@@ -65,12 +66,12 @@ def mask_of_new(new, node, pm, segment, masks, patterns):  # type: ignore[no-unt
 
 
 @inline_kernel
-def is_whole(pm, node, masks, patterns):  # type: ignore[no-untyped-def]
+def is_fully_kept(pm, node, masks, patterns):  # type: ignore[no-untyped-def]
     """Whether it is kept for all patterns of its node."""
-    whole = True
+    fully_kept = True
     for word in range(masks.shape[1]):
-        whole &= masks[pm, word] == patterns[node, word]
-    return whole
+        fully_kept &= masks[pm, word] == patterns[node, word]
+    return fully_kept
 
 
 # --- classes ----------------------------------------------------------------------------------------------------------
@@ -129,26 +130,26 @@ def class_of_plain(new, node, row, store, buckets, checks):  # type: ignore[no-u
 
 @inline_kernel
 def class_by_features(new, node, row, store, buckets, checks):  # type: ignore[no-untyped-def]
-    """The class of a new partial match. Its features and registers are taken from `checks.work`."""
-    work = checks.work
+    """The class of a new partial match. Its features and registers are taken from `checks.buffers`."""
+    buffers = checks.buffers
     for i in range(store.registers.shape[1]):
-        store.registers[new, i] = work.registers[1, i]
-    for i in range(store.whole.shape[1]):
-        store.whole[new, i], store.real[new, i] = work.whole[1, i], work.real[1, i]
+        store.registers[new, i] = buffers.registers[1, i]
+    for i in range(store.int_totals.shape[1]):
+        store.int_totals[new, i], store.real_totals[new, i] = buffers.int_totals[1, i], buffers.real_totals[1, i]
     first, nulls = checks.feature_at[node], 0
     count = checks.feature_at[node + 1] - first
-    if count > 0 and is_like_last(node, row, work.registers, checks.reads, checks.last):
+    if count > 0 and is_like_last(node, row, buffers.registers, checks.reads, checks.last):
         for i in range(count):
             store.features[new, i] = checks.last.features[node, i]
         store.nulls[new] = checks.last.nulls[node]
         return checks.last.of_class[node]
     for i in range(count):
-        is_there, value = feature_value(checks.feature[first + i], row, work, checks.conditions)
+        is_there, value = feature_value(checks.feature[first + i], row, buffers, checks.conditions)
         store.features[new, i] = value
         if not is_there:
             nulls |= 1 << i
     store.nulls[new] = nulls
     of_class = class_of(new, node, store.features, store.nulls, buckets)
     if count > 0:
-        remember(new, node, row, of_class, work.registers, store, checks.reads, checks.last)
+        remember(new, node, row, of_class, buffers.registers, store, checks.reads, checks.last)
     return of_class

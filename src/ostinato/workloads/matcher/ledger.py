@@ -46,18 +46,19 @@ class Ledger(NamedTuple):
     step_work: NDArray[np.int64]
     """[step] visits + checks. The latency of a pattern follows from the steps of its nodes."""
     births: NDArray[np.int64]
-    """[cell] children of whole partial matches, made or refused, by the classes of both. The chain of a node and a
+    """[cell] children of fully kept partial matches, made or refused, by the classes of both. The chain of a node and a
     child, [class of the node, class of the child], is one block of cells.
 
-    A partial match is *whole* while it is kept for all patterns of its node. Others teach nothing about their children:
-    steps that only a dropped pattern takes aren't tried.
+    A partial match is *fully kept* while it is kept for all patterns of its node. The shedder learns about children
+    only from these. For others, the matcher skips the steps of dropped patterns, so children are missing. The fields
+    below are named `whole_...`, because states store these names.
     """
     whole_visits: NDArray[np.int64]
-    """[class] visits to whole partial matches."""
+    """[class] visits to fully kept partial matches."""
     whole_made: NDArray[np.int64]
-    """[class] whole partial matches that were made, before guards."""
+    """[class] fully kept partial matches that were made, before guards."""
     whole_ended: NDArray[np.int64]
-    """[class, pattern] matches that whole partial matches completed."""
+    """[class, pattern] matches that fully kept partial matches completed."""
 
 
 class KeepMasks(NamedTuple):

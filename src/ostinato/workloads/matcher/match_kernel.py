@@ -13,7 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from ostinato.workloads.matcher.births import count_birth, fill_longer, fill_start, is_whole, mask_of_new, pseudo_random
+from ostinato.workloads.matcher.births import (
+    count_birth,
+    fill_longer,
+    fill_start,
+    is_fully_kept,
+    mask_of_new,
+    pseudo_random,
+)
 from ostinato.workloads.matcher.kernel_progress import (
     CONDITION_AT,
     CURSOR,
@@ -30,7 +37,7 @@ from ostinato.workloads.matcher.kernel_progress import (
     STEP,
     WORK_LEFT,
 )
-from ostinato.workloads.matcher.outcomes import FAILED, FINISHED, STOPPED, keep, lacks_room
+from ostinato.workloads.matcher.outcomes import FAILED, FINISHED, STOPPED, lacks_room, list_new_match
 from ostinato.workloads.matcher.store import (
     CLASS,
     FIRST,
@@ -75,15 +82,15 @@ walk: Any
 
 def walk_step(row, step, segment, keep_masks, plan, rows, store, lists, ledger, buckets, buffer, checks, samples, rules, progress, stopped):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
     """Tries a step with every partial match that the row, or the segment that ends with it, may follow."""
-    links, kin, positions = store.links, store.kin, rows.positions
+    links, ancestry, positions = store.links, store.ancestry, rows.positions
     source, target = plan.steps.source[step], plan.steps.target[step]
     label = plan.nodes.label[target]
     starts = source == ROOT
-    at = positions.sequence[row] * len(plan.nodes.label)
-    if not starts and lists.heads[at + source] < 0:
+    first_list = positions.sequence[row] * len(plan.nodes.label)
+    if not starts and lists.heads[first_list + source] < 0:
         return FINISHED
     position = position_of(row, target, plan.extents.by_place, positions)
-    gap_row = np.int64(row) if segment < 0 else np.int64(kin[segment, FIRST])
+    gap_row = np.int64(row) if segment < 0 else np.int64(ancestry[segment, FIRST])
     gap_order = positions.order[gap_row]
     restricted, counting = keep_masks.restricted[source], rules.counting
     check_count = plan.steps.check_count[step]
@@ -94,7 +101,7 @@ def walk_step(row, step, segment, keep_masks, plan, rows, store, lists, ledger, 
         return FINISHED
     pm = progress[CURSOR]
     if pm == FROM_HEAD:
-        pm = np.int64(NOTHING) if starts else np.int64(lists.heads[at + source])
+        pm = np.int64(NOTHING) if starts else np.int64(lists.heads[first_list + source])
     work = np.int64(0)
     status = FINISHED
     unlooked = 0
@@ -113,14 +120,14 @@ def walk_step(row, step, segment, keep_masks, plan, rows, store, lists, ledger, 
                 continue
             of_class = links[pm, CLASS]
             slot = of_class * rules.ages
-            wanted = links[pm, LIMIT] >= position
-            if wanted and (restricted or counting):
+            is_alive = links[pm, LIMIT] >= position
+            if is_alive and (restricted or counting):
                 slot += age_at(source, links[pm, LIMIT], position, plan.extents, rules.ages)
                 if restricted:
-                    wanted = apply_masks(pm, slot, of_class, keep_masks, links, store.masks, ledger.dropped)
-            if not wanted:
+                    is_alive = apply_masks(pm, slot, of_class, keep_masks, links, store.masks, ledger.dropped)
+            if not is_alive:
                 ledger.live[of_class] -= 1
-                remove(pm, at + source, links, kin, lists.heads, store.free, store.counts)
+                remove(pm, first_list + source, links, ancestry, lists.heads, store.free, store.counts)
                 pm = following
                 continue
             if not shares_pattern(pm, segment, target, store.masks, plan.nodes.patterns):
@@ -134,7 +141,7 @@ def walk_step(row, step, segment, keep_masks, plan, rows, store, lists, ledger, 
             if not starts:
                 ledger.visits[slot] += 1
                 ledger.checks[of_class] += check_count
-                if is_whole(pm, source, store.masks, plan.nodes.patterns):
+                if is_fully_kept(pm, source, store.masks, plan.nodes.patterns):
                     ledger.whole_visits[of_class] += 1
         verdict = 1
         if not starts:
@@ -146,7 +153,7 @@ def walk_step(row, step, segment, keep_masks, plan, rows, store, lists, ledger, 
                     while pm >= 0:
                         following = links[pm, NEXT]
                         ledger.live[links[pm, CLASS]] -= 1
-                        remove(pm, at + source, links, kin, lists.heads, store.free, store.counts)
+                        remove(pm, first_list + source, links, ancestry, lists.heads, store.free, store.counts)
                         pm = following
                 break
             if not (allowed and edges_hold(step, last, gap_row, plan.check_table, rows.values)):
@@ -156,22 +163,24 @@ def walk_step(row, step, segment, keep_masks, plan, rows, store, lists, ledger, 
         if verdict == 1:
             new = next_free(store.free, store.counts)
             if starts:
-                fill_start(new, target, row, limit, pseudo_random(rules.first_row + row), links, kin)
+                fill_start(new, target, row, limit, pseudo_random(rules.first_row + row), links, ancestry)
             else:
-                fill_longer(new, target, row, pm, segment, links, kin)
+                fill_longer(new, target, row, pm, segment, links, ancestry)
             links[new, ORDER] = positions.order[row]
             mask_of_new(new, target, pm, segment, store.masks, plan.nodes.patterns)
-            whole = counting and is_whole(new, target, store.masks, plan.nodes.patterns)
+            new_is_fully_kept = counting and is_fully_kept(new, target, store.masks, plan.nodes.patterns)
             verdict = apply_guards(new, pm, segment, row, gap_row, step, label, plan, rows.values, store, checks)  # noqa: F821
             if verdict == 1:
                 classify_new(new, target, row, plan, store, buckets, checks, samples, rules)  # noqa: F821
-                if whole:
+                if new_is_fully_kept:
                     ledger.whole_made[links[new, CLASS]] += 1
-                if counting and pm >= 0 and is_whole(pm, source, store.masks, plan.nodes.patterns):
+                if counting and pm >= 0 and is_fully_kept(pm, source, store.masks, plan.nodes.patterns):
                     count_birth(source, target, of_class, links[new, CLASS], buckets, ledger.births)
                 if ends > 0:
-                    verdict = complete(new, pm, segment, row, label, plan, store, ledger, buffer, checks, counting, whole)  # fmt: skip  # noqa: E501, F821
-                is_kept = keep(new, target, row, position, at + target, keep_masks, plan, store, lists, ledger, rules)
+                    verdict = complete(new, pm, segment, row, label, plan, store, ledger, buffer, checks, counting, new_is_fully_kept)  # fmt: skip  # noqa: E501, F821
+                is_kept = list_new_match(
+                    new, target, row, position, first_list + target, keep_masks, plan, store, lists, ledger, rules
+                )
                 if is_kept and plan.steps.join_at[target] < plan.steps.join_at[target + 1]:
                     store.fresh[progress[FRESH]] = new
                     progress[FRESH] += 1
@@ -198,7 +207,7 @@ def advance_rows(until, keep_masks, plan, rows, store, lists, ledger, buckets, b
     Not split into smaller functions: numba would compile each of them with its own copy of the loop.
     """
     fulfilled, steps = rows.fulfilled, plan.steps
-    row, at, step = progress[NEXT_ROW], progress[CONDITION_AT], progress[STEP]
+    row, condition_at, step = progress[NEXT_ROW], progress[CONDITION_AT], progress[STEP]
     fresh, join = progress[FRESH_AT], progress[JOIN_AT]
     status = FINISHED
     while row < until and status == FINISHED:
@@ -208,24 +217,24 @@ def advance_rows(until, keep_masks, plan, rows, store, lists, ledger, buckets, b
         row_end = fulfilled.at[row + 1]
         if len(keep_masks.admitted) > 0 and not keep_masks.admitted[row]:
             row_end = fulfilled.at[row]
-        if at == NEW_ROW:
+        if condition_at == NEW_ROW:
             note_absences(row, rows.positions, lists)
-            at, fresh, join = fulfilled.at[row], np.int64(0), np.int64(NOTHING)
-            step = steps.at[fulfilled.condition[at]] if at < row_end else np.int64(0)
+            condition_at, fresh, join = fulfilled.at[row], np.int64(0), np.int64(NOTHING)
+            step = steps.at[fulfilled.condition[condition_at]] if condition_at < row_end else np.int64(0)
             progress[FRESH], progress[CURSOR] = 0, FROM_HEAD
         while True:
-            if at < row_end:
-                if step == steps.at[fulfilled.condition[at] + 1]:
-                    at += 1
-                    if at < row_end:
-                        step = steps.at[fulfilled.condition[at]]
+            if condition_at < row_end:
+                if step == steps.at[fulfilled.condition[condition_at] + 1]:
+                    condition_at += 1
+                    if condition_at < row_end:
+                        step = steps.at[fulfilled.condition[condition_at]]
                     continue
                 tried, segment = step, np.int64(NOTHING)
             else:
                 if fresh == progress[FRESH]:
                     break
                 segment = np.int64(store.fresh[fresh])
-                node = store.kin[segment, NODE]
+                node = store.ancestry[segment, NODE]
                 if join < 0:
                     join = steps.join_at[node]
                 if join == steps.join_at[node + 1]:
@@ -242,7 +251,7 @@ def advance_rows(until, keep_masks, plan, rows, store, lists, ledger, buckets, b
         if status != FINISHED:
             break
         note_row(row, rows.positions, fulfilled, plan.absence_of, lists)
-        at = np.int64(NEW_ROW)
+        condition_at = np.int64(NEW_ROW)
         progress[SINCE_SWEEP] += 1
         if progress[SINCE_SWEEP] >= max(rules.sweep_rows, progress[LEFT_BY_SWEEP]):
             sweep(row, keep_masks, plan, rows.positions, store, lists, ledger, rules.ages)
@@ -250,6 +259,6 @@ def advance_rows(until, keep_masks, plan, rows, store, lists, ledger, buckets, b
         row += 1
         if progress[WORK_LEFT] <= 0 or store.counts[USED] - store.counts[SPARE] > progress[MAX_LIVE]:
             break
-    progress[NEXT_ROW], progress[CONDITION_AT], progress[STEP] = row, at, step
+    progress[NEXT_ROW], progress[CONDITION_AT], progress[STEP] = row, condition_at, step
     progress[FRESH_AT], progress[JOIN_AT] = fresh, join
     return status

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ostinato.clause.matching.search_failures import condition_failure
 from ostinato.errors import MatchError
 from ostinato.kernels.stopping import check_stopped, stop_flag
-from ostinato.workloads.matcher import kernel_progress as at
+from ostinato.workloads.matcher import kernel_progress as kp
 from ostinato.workloads.matcher.births import SAMPLES, Samples
 from ostinato.workloads.matcher.ledger import Buckets, KeepMasks
 from ostinato.workloads.matcher.matcher_state import MatcherState, kept_state, restored_store
@@ -55,11 +55,12 @@ _MANY = 1 << 60
 
 
 class Pause(NamedTuple):
-    """Stops the kernel before all rows are matched: after so much work (visits and checks), or where more than so many
-    partial matches live. At least one row is matched."""
+    """Limits of one call. The kernel stops after the row with which it reaches one. It matches at least one row."""
 
     work: int = _MANY
+    """Visits and checks."""
     live: int = _MANY
+    """Living partial matches."""
 
 
 NO_PAUSE = Pause()
@@ -94,10 +95,10 @@ class MatcherRun:
         self.rules = Rules(matcher.ages, matcher.counting, rows_before - events.first_new)
         self.checks = matcher.run_checks(plan, events)
         self.match_buffer = new_match_buffer(FIRST_MATCHES, FIRST_ROWS)
-        self.progress = np.zeros(at.PROGRESS, np.int64)
-        self.progress[at.NEXT_ROW], self.progress[at.CONDITION_AT] = events.first_new, at.NEW_ROW
+        self.progress = np.zeros(kp.PROGRESS, np.int64)
+        self.progress[kp.NEXT_ROW], self.progress[kp.CONDITION_AT] = events.first_new, kp.NEW_ROW
         if state:
-            self.progress[at.SINCE_SWEEP], self.progress[at.LEFT_BY_SWEEP] = state.counters[2:]
+            self.progress[kp.SINCE_SWEEP], self.progress[kp.LEFT_BY_SWEEP] = state.counters[2:]
         self._keep_masks: KeepMasks | None = None
         self._kernel_masks: KernelKeepMasks
         self.rebucket(buckets)
@@ -116,11 +117,11 @@ class MatcherRun:
 
         Raises TOO_MANY_PARTIAL_MATCHES, TOO_MANY_MATCHES, and the errors of the conditions.
         """
-        next_row, rows = int(self.progress[at.NEXT_ROW]), len(self.rows.positions.time)
+        next_row, rows = int(self.progress[kp.NEXT_ROW]), len(self.rows.positions.time)
         if not next_row <= until_row <= rows:  # the kernel reads rows without checking that they exist
             raise ValueError(f"rows up to {until_row} can't be matched: {next_row} of {rows} were matched before")
         kernel_masks = self._for_kernel(keep_masks)._replace(admitted=_NO_ROWS if admitted is None else admitted)
-        self.progress[at.WORK_LEFT], self.progress[at.MAX_LIVE] = pause.work, pause.live
+        self.progress[kp.WORK_LEFT], self.progress[kp.MAX_LIVE] = pause.work, pause.live
         while True:
             status = self.matcher.kernel(
                 until_row,
@@ -141,7 +142,7 @@ class MatcherRun:
             check_stopped()
             self._check_matches()
             if status == FINISHED:
-                return int(self.progress[at.NEXT_ROW])
+                return int(self.progress[kp.NEXT_ROW])
             self._make_room(status, pause.live)
 
     @property
@@ -152,7 +153,7 @@ class MatcherRun:
     @property
     def has_paused(self) -> bool:
         """Whether the last call reached its pause, possibly with its last row."""
-        return bool(self.progress[at.WORK_LEFT] <= 0 or self.live > self.progress[at.MAX_LIVE])
+        return bool(self.progress[kp.WORK_LEFT] <= 0 or self.live > self.progress[kp.MAX_LIVE])
 
     @property
     def bytes_each(self) -> int:
@@ -162,18 +163,18 @@ class MatcherRun:
     def keep_best(self, most: int, rank: NDArray[np.int64]) -> None:
         """Drops partial matches of the lowest rank ([slot]) until at most `most` live; of equal ones those with the
         highest tags."""
-        store, row = self.store, int(self.progress[at.NEXT_ROW]) - 1
+        store, row = self.store, int(self.progress[kp.NEXT_ROW]) - 1
         while self.live > most:
-            listed = np.flatnonzero(store.kin[: store.counts[USED], STATUS] == LISTED)
-            if not len(listed):
+            listed_matches = np.flatnonzero(store.ancestry[: store.counts[USED], STATUS] == LISTED)
+            if not len(listed_matches):
                 return
-            slots = np.empty(len(listed), np.int64)
-            slots_now(listed, row, self.plan, self.rows.positions, store, self.lists, self.matcher.ages, slots)
-            keys = (rank[slots] << 32) - store.links[listed, TAG]
-            worst = _lowest(keys, store.serial[listed], self.live - most)
+            slots = np.empty(len(listed_matches), np.int64)
+            slots_now(listed_matches, row, self.plan, self.rows.positions, store, self.lists, self.matcher.ages, slots)
+            keys = (rank[slots] << 32) - store.links[listed_matches, TAG]
+            worst = _lowest(keys, store.serial[listed_matches], self.live - most)
             # Parents go only with their children, so one round may not be enough.
             positions, nodes = self.rows.positions, self.plan.node_count
-            evict(listed[worst], slots[worst], positions, store, self.lists, self.ledger, nodes)
+            evict(listed_matches[worst], slots[worst], positions, store, self.lists, self.ledger, nodes)
 
     def _check_matches(self) -> None:
         most = self.matcher.limits.most_matches
@@ -187,8 +188,8 @@ class MatcherRun:
     def _make_room(self, status: int, most_live: int) -> None:
         limits, store = self.matcher.limits, self.store
         if status == FAILED:
-            error = condition_failure(int(self.progress[at.FAILURE]), "WHERE")
-            error.row = int(self.progress[at.NEXT_ROW])
+            error = condition_failure(int(self.progress[kp.FAILURE]), "WHERE")
+            error.row = int(self.progress[kp.NEXT_ROW])
             raise error
         if status == MORE_MATCHES:
             ends = int(np.diff(self.plan.ends.at).max())
@@ -233,15 +234,15 @@ class MatcherRun:
             self.checks.last.rows[:] = NO_ROW
         store = self.store
         used = int(store.counts[USED])
-        pms = np.flatnonzero(store.kin[:used, STATUS] != 0)
-        classify(pms, store.kin[:, NODE], store.features, store.nulls, buckets, store.links[:, CLASS])
-        listed = store.kin[:used, STATUS] == LISTED
-        np.add.at(self.ledger.live, store.links[:used, CLASS][listed], 1)
+        pms = np.flatnonzero(store.ancestry[:used, STATUS] != 0)
+        classify(pms, store.ancestry[:, NODE], store.features, store.nulls, buckets, store.links[:, CLASS])
+        listed_matches = store.ancestry[:used, STATUS] == LISTED
+        np.add.at(self.ledger.live, store.links[:used, CLASS][listed_matches], 1)
 
     def finish(self) -> tuple[tuple[PatternMatches, ...], MatcherState]:
         """The matches by pattern, and the state after the matched rows."""
-        matched_rows = self.rules.first_row + int(self.progress[at.NEXT_ROW])
-        swept = self.progress[at.SINCE_SWEEP], self.progress[at.LEFT_BY_SWEEP]
+        matched_rows = self.rules.first_row + int(self.progress[kp.NEXT_ROW])
+        swept = self.progress[kp.SINCE_SWEEP], self.progress[kp.LEFT_BY_SWEEP]
         counters = np.array([self.store.counts[SERIAL], matched_rows, *swept], np.int64)
         state = kept_state(self.store, self.rows.positions, self.lists, self.samples, counters)
         return by_pattern(self.match_buffer, self.matcher.plan, self.rows.positions), state

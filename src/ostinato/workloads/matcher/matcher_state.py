@@ -57,14 +57,14 @@ _SHAPE = struct.Struct("<cBBqq")
 class MatcherState:
     """Partial matches in the order in which they were made; PARENT and SEGMENT are indexes in that order."""
 
-    kin: Ints
+    ancestry: Ints
     """[PARENT, SEGMENT, NODE, FIRST, STATUS, ROW, LENGTH, TAG]"""
     masks: Ints
     features: NDArray[np.float64]
     nulls: NDArray[np.uint8]
     registers: Ints
-    whole: Ints
-    real: NDArray[np.float64]
+    int_totals: Ints
+    real_totals: NDArray[np.float64]
     sampled: NDArray[np.float64]
     sample_counts: Ints
     counters: Ints
@@ -104,7 +104,7 @@ class MatcherState:
 
 # --- out of a run -----------------------------------------------------------------------------------------------------
 
-_KIN, _LINKS = (PARENT, SEGMENT, NODE, FIRST, STATUS), (ROW, LENGTH, TAG)
+_ANCESTRY, _LINKS = (PARENT, SEGMENT, NODE, FIRST, STATUS), (ROW, LENGTH, TAG)
 _STORED_PARENT, _STORED_SEGMENT, _STORED_NODE, _STORED_FIRST, _STORED_STATUS, _STORED_ROW = range(6)
 _OF_ROWS = (_STORED_FIRST, _STORED_ROW)
 _OF_PARTIAL_MATCHES = (_STORED_PARENT, _STORED_SEGMENT)
@@ -113,26 +113,28 @@ _OF_PARTIAL_MATCHES = (_STORED_PARENT, _STORED_SEGMENT)
 def kept_state(store: Store, positions: RowPositions, lists: Lists, samples: Samples, counters: Ints) -> MatcherState:
     """The partial matches of a store, without its free rows. `counters` as in MatcherState."""
     used = int(store.counts[USED])
-    alive = np.flatnonzero(store.kin[:used, STATUS] != FREE)
+    alive = np.flatnonzero(store.ancestry[:used, STATUS] != FREE)
     alive = alive[np.argsort(store.serial[alive], kind="stable")]
-    kin = np.concatenate([store.kin[alive][:, _KIN].astype(np.int64), store.links[alive][:, _LINKS]], axis=1)
-    needed = _rows_needed(kin, positions.sequence, lists)
+    ancestry = np.concatenate(
+        [store.ancestry[alive][:, _ANCESTRY].astype(np.int64), store.links[alive][:, _LINKS]], axis=1
+    )
+    needed = _rows_needed(ancestry, positions.sequence, lists)
     new_row = np.full(len(positions.time) + 1, NOTHING, np.int64)  # the last entry is for NOTHING
     new_row[needed] = np.arange(len(needed))
     new_index = np.full(used + 1, NOTHING, np.int64)
     new_index[alive] = np.arange(len(alive))
     for column in _OF_ROWS:
-        kin[:, column] = new_row[kin[:, column]]
+        ancestry[:, column] = new_row[ancestry[:, column]]
     for column in _OF_PARTIAL_MATCHES:
-        kin[:, column] = new_index[kin[:, column]]
+        ancestry[:, column] = new_index[ancestry[:, column]]
     return MatcherState(
-        kin=kin,
+        ancestry=ancestry,
         masks=store.masks[alive],
         features=store.features[alive],
         nulls=store.nulls[alive],
         registers=new_row[store.registers[alive]],
-        whole=store.whole[alive],
-        real=store.real[alive],
+        int_totals=store.int_totals[alive],
+        real_totals=store.real_totals[alive],
         sampled=samples.values,
         sample_counts=samples.counts,
         counters=counters,
@@ -140,17 +142,17 @@ def kept_state(store: Store, positions: RowPositions, lists: Lists, samples: Sam
     )
 
 
-def _rows_needed(kin: Ints, sequence: Ints, lists: Lists) -> Ints:
+def _rows_needed(ancestry: Ints, sequence: Ints, lists: Lists) -> Ints:
     """The rows of partial matches. Of sequences that have partial matches, also the last row, and the last rows of each
     absence."""
     needed = np.zeros(len(sequence) + 1, np.bool_)  # the last entry is for NOTHING
-    needed[kin[:, _STORED_ROW]] = True
-    sequences = np.unique(sequence[kin[kin[:, _STORED_STATUS] == LISTED, _STORED_ROW]])
+    needed[ancestry[:, _STORED_ROW]] = True
+    sequences = np.unique(sequence[ancestry[ancestry[:, _STORED_STATUS] == LISTED, _STORED_ROW]])
     needed[lists.last_row[sequences]] = True
     needed[lists.absent[sequences]] = True
     needed[lists.absent_before[sequences]] = True
     if lists.absent_by_row.shape[1]:
-        needed[lists.absent_by_row[kin[:, _STORED_FIRST]]] = True
+        needed[lists.absent_by_row[ancestry[:, _STORED_FIRST]]] = True
     return np.flatnonzero(needed[:-1])
 
 
@@ -161,26 +163,26 @@ def restored_store(
     state: MatcherState, plan: PlanTables, positions: RowPositions, lists: Lists, shape: StoreShape
 ) -> Store:
     """The store as it was, over the rows of this call. Fills the heads of `lists`. Classes are set later."""
-    kin = state.kin
-    count = len(kin)
+    ancestry = state.ancestry
+    count = len(ancestry)
     room = max(FIRST_ROOM, 1 << (2 * count - 1).bit_length()) if count else FIRST_ROOM
     store = new_store(room, shape)
     for after, before in zip(_columns(store), _columns(state), strict=True):
         after[tuple(slice(0, size) for size in before.shape)] = before
-    store.kin[:count, _KIN] = kin[:, : len(_KIN)]
-    store.links[:count, _LINKS] = kin[:, len(_KIN) :]
+    store.ancestry[:count, _ANCESTRY] = ancestry[:, : len(_ANCESTRY)]
+    store.links[:count, _LINKS] = ancestry[:, len(_ANCESTRY) :]
     store.serial[:count] = np.arange(count) - count  # below the numbers of new partial matches
     store.counts[USED], store.counts[SERIAL] = count, state.counters[0]
-    for linked in (kin[:, _STORED_PARENT], kin[:, _STORED_SEGMENT]):
-        np.add.at(store.kin[:, CHILDREN], linked[linked >= 0], 1)
-    store.links[:count, ORDER] = positions.order[kin[:, _STORED_ROW]]
-    store.links[:count, LIMIT] = _limits(kin[:, _STORED_NODE], kin[:, _STORED_FIRST], plan.extents, positions)
-    _link_lists(kin, plan.node_count, positions.sequence, store, lists)
+    for linked in (ancestry[:, _STORED_PARENT], ancestry[:, _STORED_SEGMENT]):
+        np.add.at(store.ancestry[:, CHILDREN], linked[linked >= 0], 1)
+    store.links[:count, ORDER] = positions.order[ancestry[:, _STORED_ROW]]
+    store.links[:count, LIMIT] = _limits(ancestry[:, _STORED_NODE], ancestry[:, _STORED_FIRST], plan.extents, positions)
+    _link_lists(ancestry, plan.node_count, positions.sequence, store, lists)
     return store
 
 
 def _columns(owner: Store | MatcherState) -> tuple[NDArray[np.generic], ...]:
-    return owner.masks, owner.features, owner.nulls, owner.registers, owner.whole, owner.real
+    return owner.masks, owner.features, owner.nulls, owner.registers, owner.int_totals, owner.real_totals
 
 
 def _limits(node: Ints, first: Ints, extents: ExtentTable, positions: RowPositions) -> Ints:
@@ -191,10 +193,10 @@ def _limits(node: Ints, first: Ints, extents: ExtentTable, positions: RowPositio
     return np.where(extents.kind[node] == UNBOUNDED, NEVER_OVER, limits)
 
 
-def _link_lists(kin: Ints, nodes: int, sequence: Ints, store: Store, lists: Lists) -> None:
+def _link_lists(ancestry: Ints, nodes: int, sequence: Ints, store: Store, lists: Lists) -> None:
     """Puts the partial matches into their lists, the newest first."""
-    listed = np.flatnonzero(kin[:, _STORED_STATUS] == LISTED)[::-1]
-    at = sequence[kin[listed, _STORED_ROW]] * nodes + kin[listed, _STORED_NODE]
+    listed = np.flatnonzero(ancestry[:, _STORED_STATUS] == LISTED)[::-1]
+    at = sequence[ancestry[listed, _STORED_ROW]] * nodes + ancestry[listed, _STORED_NODE]
     order = np.argsort(at, kind="stable")
     listed, at = listed[order], at[order]
     same = at[1:] == at[:-1]

@@ -22,7 +22,7 @@ from ostinato.workloads.matcher.store import KEPT_FOR_CHILDREN, LISTED, NOTHING,
 from ostinato.workloads.merging.features import MAX_FEATURES
 
 Ints = NDArray[np.int64]
-_KIN_COLUMNS, _COUNTERS = 8, 4
+_ANCESTRY_COLUMNS, _COUNTERS = 8, 4
 
 
 def check_matches(
@@ -34,7 +34,7 @@ def check_matches(
     check(rows == history, _MATCHES, "they need other rows than there are")
     # Ages and limits are counted from the first row of a partial match, and rows come in order of time.
     check_ascending(_MATCHES, rows_needed=state.rows_needed, time=positions.time[: history + 1])
-    parent, segment, node, first, status, row, length, tag = state.kin.T
+    parent, segment, node, first, status, row, length, tag = state.ancestry.T
     own = np.arange(len(parent))
     check_ranges(
         _MATCHES,
@@ -61,18 +61,18 @@ def check_matches(
 
 
 def _check_matcher_shapes(state: MatcherState, shape: StoreShape, buckets: Buckets) -> None:
-    count = len(state.kin) if state.kin.ndim == 2 else -1
+    count = len(state.ancestry) if state.ancestry.ndim == 2 else -1
     features, nodes = int(buckets.feature_at[-1]), len(buckets.feature_at) - 1
     check_shapes(
         _MATCHES,
         {
-            "kin": (state.kin, (count, _KIN_COLUMNS), np.int64),
+            "ancestry": (state.ancestry, (count, _ANCESTRY_COLUMNS), np.int64),
             "masks": (state.masks, (count, shape.words), np.int64),
             "features": (state.features, (count, MAX_FEATURES), np.float64),
             "nulls": (state.nulls, (count,), np.uint8),
             "registers": (state.registers, (count, shape.registers), np.int64),
-            "whole": (state.whole, (count, shape.totals), np.int64),
-            "real": (state.real, (count, shape.totals), np.float64),
+            "integer totals": (state.int_totals, (count, shape.totals), np.int64),
+            "real totals": (state.real_totals, (count, shape.totals), np.float64),
             "sampled": (state.sampled, (features, SAMPLES), np.float64),
             "sample counts": (state.sample_counts, (nodes,), np.int64),
             "counters": (state.counters, (_COUNTERS,), np.int64),

@@ -64,7 +64,7 @@ def new_match_buffer(matches: int, rows: int) -> MatchBuffer:
 
 
 def grown_buffer(buffer: MatchBuffer, matches: int, rows: int) -> MatchBuffer:
-    """The same with room for at least so many more matches and rows."""
+    """The same buffer, with room for at least `matches` more matches and `rows` more rows."""
     room = max(2 * len(buffer.pattern), len(buffer.pattern) + matches)
     larger = new_match_buffer(room, max(2 * len(buffer.rows), len(buffer.rows) + rows))
     arrays: Iterable[tuple[NDArray[Any], NDArray[Any]]] = zip(buffer, larger, strict=True)
@@ -94,7 +94,7 @@ def by_pattern(buffer: MatchBuffer, plan: MergedPlan, positions: RowPositions) -
 def _windows(
     chosen: Ints, at: Ints, rows: NDArray[np.int32], positions: RowPositions, extent: Extent
 ) -> tuple[Ints, Ints]:
-    """(the matches, each once for every window that holds it; the starts of these windows)."""
+    """Returns the matches, each once for every window that holds it, and the start of the window for each."""
     if extent.kind is not BoundKind.WINDOWS:
         return chosen, np.full(len(chosen), NO_WINDOW, np.int64)
     position = positions.place if extent.by_place else positions.time
@@ -112,19 +112,19 @@ def _windows(
 @inline_kernel
 def write_match(pattern, pm, segment, row, label, labels, store, buffer):  # type: ignore[no-untyped-def]
     """Writes `pm`, extended by the row or by the segment that ends with it, as a match. There is room."""
-    links, kin = store.links, store.kin
+    links, ancestry = store.links, store.ancestry
     match, first = buffer.counts[MATCHES], buffer.counts[MATCH_ROWS]
     length = np.int64(1) if segment < 0 else links[segment, LENGTH]
     if pm >= 0:
         length += links[pm, LENGTH]
     index = first + length - 1
     buffer.rows[index], buffer.labels[index] = row, label
-    at, waiting = older_than_new(pm, segment, kin)
+    at, waiting = older_than_new(pm, segment, ancestry)
     while at >= 0:
         index -= 1
         buffer.rows[index] = links[at, ROW]
-        buffer.labels[index] = labels[kin[at, NODE]]
-        at, waiting = older(at, waiting, kin)
+        buffer.labels[index] = labels[ancestry[at, NODE]]
+        at, waiting = older(at, waiting, ancestry)
     buffer.pattern[match] = pattern
     buffer.at[match + 1] = first + length
     buffer.counts[MATCHES], buffer.counts[MATCH_ROWS] = match + 1, first + length

@@ -56,9 +56,9 @@ def lacks_room(pm, segment, ends, links, buffer, store):  # type: ignore[no-unty
     return FINISHED
 
 
-def complete_matches(new, pm, segment, row, label, plan, store, ledger, buffer, checks, counting, whole):  # type: ignore[no-untyped-def]
+def complete_matches(new, pm, segment, row, label, plan, store, ledger, buffer, checks, counting, new_is_fully_kept):  # type: ignore[no-untyped-def]
     """Writes the matches that the new partial match completes. 1, or an error."""
-    node = store.kin[new, NODE]
+    node = store.ancestry[new, NODE]
     for end in range(plan.ends.at[node], plan.ends.at[node + 1]):
         pattern = plan.ends.pattern[end]
         if store.masks[new, pattern >> 6] & (np.int64(1) << (pattern & 63)) == 0:
@@ -70,7 +70,7 @@ def complete_matches(new, pm, segment, row, label, plan, store, ledger, buffer, 
             write_match(pattern, pm, segment, row, label, plan.nodes.label, store, buffer)
             if counting:
                 ledger.completed[store.links[new, CLASS], pattern] += 1
-            if whole:
+            if new_is_fully_kept:
                 ledger.whole_ended[store.links[new, CLASS], pattern] += 1
     return 1
 
@@ -111,9 +111,9 @@ def classify_made(new, node, row, plan, store, buckets, checks, samples, rules):
 
 
 @inline_kernel
-def keep(new, node, row, position, at, keep_masks, plan, store, lists, ledger, rules):  # type: ignore[no-untyped-def]
-    """Puts it into its list, unless no step can follow or the keep masks leave it no pattern. Returns whether it
-    did."""
+def list_new_match(new, node, row, position, list_index, keep_masks, plan, store, lists, ledger, rules):  # type: ignore[no-untyped-def]
+    """Adds a new partial match to its list, unless no step can follow or the keep masks leave it no pattern. Returns
+    whether it did."""
     links = store.links
     of_class, is_sink = links[new, CLASS], plan.nodes.is_sink[node]
     restricted = keep_masks.restricted[node] and not is_sink
@@ -127,6 +127,6 @@ def keep(new, node, row, position, at, keep_masks, plan, store, lists, ledger, r
         ledger.created[slot] += 1
     if is_sink:
         return False
-    add_listed(new, at, links, store.kin, lists.heads, store.counts)
+    add_listed(new, list_index, links, store.ancestry, lists.heads, store.counts)
     ledger.live[of_class] += 1
     return True

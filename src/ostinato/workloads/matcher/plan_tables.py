@@ -186,7 +186,7 @@ def _ints(numbers: Sequence[int]) -> Ints:
 
 
 def flat_lists(lists: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
-    """(the start of each list and the end of the last one, all lists one after the other)."""
+    """Returns the start of each list and the end of the last one, and all lists one after the other."""
     starts = np.cumsum([0, *map(len, lists)]).astype(np.int64)
     return starts, _ints([number for numbers in lists for number in numbers])
 

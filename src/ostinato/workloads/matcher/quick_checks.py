@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ostinato.event_queries.enumeration.match_conditions import NO_LABEL
 from ostinato.expressions.run_conditions.kernel_arithmetic import real_equal, real_less
-from ostinato.expressions.run_conditions.opcodes import HERE, Keep, Opcode
+from ostinato.expressions.run_conditions.opcodes import HERE, Opcode, RegisterRule
 from ostinato.expressions.run_conditions.run_program import Register, RunProgram
 from ostinato.kernels.kernel_cache import inline_kernel
 from ostinato.workloads.matcher.plan_tables import PlanTables
@@ -150,7 +150,7 @@ def _column_of_event(code: _Code, program: RunProgram, label: int) -> int | None
         return None
     _, column, register, shift = code[0]
     name = program.variables[label]
-    is_event = register == HERE or program.registers[register] == Register(Keep.LAST, frozenset({name}))
+    is_event = register == HERE or program.registers[register] == Register(RegisterRule.LAST, frozenset({name}))
     return column if is_event and shift == 0 and program.columns[column].store != "rank" else None
 
 

@@ -1,8 +1,9 @@
 """RunProgram + tables of a plan -> the registers that each step has to look up, and those that a node's features read.
 
 The matcher reads registers off the chain of partial matches. Most new partial matches need only the last one or two
-events of the chain. New partial matches that read the same rows have the same features and the same class. Those of one
-event come in such groups, so `LastBirths` keeps the features of the newest partial match of each node.
+events of the chain. The features of a partial match depend only on the rows that they read. One event often makes
+several partial matches with the same such rows. So `LastBirths` stores the features of the newest partial match of each
+node, and the next one may reuse them.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class RegisterReads(NamedTuple):
     needed: NDArray[np.bool_]
     """[step, register] whether features, guards or ends of the new partial match read it. The last line: all."""
     needed_count: Ints
-    """[step] their number. The last line has one more than exist, so that a chain is walked to its end."""
+    """[step] number of these registers. The last line has one more than exist, so the chain is walked to its end."""
     feature_at: Ints
     feature_register: Ints
     """By node the registers that its features read."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ostinato.event_queries.enumeration.match_conditions import NO_LABEL
 from ostinato.expressions.run_conditions.interpreter import check, value_of
-from ostinato.expressions.run_conditions.opcodes import Keep
+from ostinato.expressions.run_conditions.opcodes import RegisterRule
 from ostinato.expressions.run_conditions.run_columns import Column, tie_to_columns
 from ostinato.expressions.run_conditions.run_program import RunProgram
 from ostinato.expressions.run_conditions.run_registers import ConditionArrays, update
@@ -29,12 +29,12 @@ Ints = NDArray[np.int64]
 _STACK = 64
 
 
-class RunWork(NamedTuple):
+class RunBuffers(NamedTuple):
     """Buffers of the interpreter: row 0 is before the event, row 1 after it."""
 
     registers: Ints
-    whole: Ints
-    real: NDArray[np.float64]
+    int_totals: Ints
+    real_totals: NDArray[np.float64]
     stack: NDArray[np.float64]
     stack_whole: Ints
     stack_null: NDArray[np.bool_]
@@ -55,7 +55,7 @@ class RunChecks(NamedTuple):
     quick: QuickTables
     reads: RegisterReads
     last: LastBirths
-    work: RunWork
+    buffers: RunBuffers
 
 
 class StaticChecks(NamedTuple):
@@ -74,7 +74,7 @@ class NoRunChecks(NamedTuple):
 def registers_by_label(plan: MergedPlan, program: RunProgram) -> Ints | None:
     """By label the register with its event; None if partial matches have to keep registers."""
     plain = all(
-        register.keep is Keep.LAST and register.rows is not None and len(register.rows) == 1
+        register.keep is RegisterRule.LAST and register.rows is not None and len(register.rows) == 1
         for register in program.registers
     )
     if program.accumulators or not plain or _has_loops(plan):
@@ -111,10 +111,10 @@ def tie_run_checks(
         quick=static.quick,
         reads=static.reads,
         last=no_births(static.reads),
-        work=RunWork(
+        buffers=RunBuffers(
             registers=np.full((2, registers), -1, np.int64),
-            whole=np.zeros((2, totals), np.int64),
-            real=np.zeros((2, totals), np.float64),
+            int_totals=np.zeros((2, totals), np.int64),
+            real_totals=np.zeros((2, totals), np.float64),
             stack=np.zeros(_STACK, np.float64),
             stack_whole=np.zeros(_STACK, np.int64),
             stack_null=np.zeros(_STACK, np.bool_),
@@ -127,12 +127,12 @@ def tie_run_checks(
 
 
 @inline_kernel
-def read_chain(pm, segment, row, label, labels, register_of, step, reads, links, kin, registers):  # type: ignore[no-untyped-def]  # fmt: skip
+def read_chain(pm, segment, row, label, labels, register_of, step, reads, links, ancestry, registers):  # type: ignore[no-untyped-def]  # fmt: skip
     """Reads the registers that the step needs, for the partial match that `pm` grows into, off its chain into row 1."""
     for i in range(registers.shape[1]):
         registers[1, i] = -1
     event_row, event_label = np.int64(row), np.int64(label)
-    at, waiting = older_than_new(pm, segment, kin)
+    at, waiting = older_than_new(pm, segment, ancestry)
     missing = reads.needed_count[step]
     while missing > 0:
         register = register_of[event_label]
@@ -141,31 +141,31 @@ def read_chain(pm, segment, row, label, labels, register_of, step, reads, links,
             missing -= 1
         if at < 0:
             break
-        event_row, event_label = links[at, ROW], labels[kin[at, NODE]]
-        at, waiting = older(at, waiting, kin)
+        event_row, event_label = links[at, ROW], labels[ancestry[at, NODE]]
+        at, waiting = older(at, waiting, ancestry)
 
 
 @called_kernel
-def update_kept(pm, segment, row, label, labels, links, kin, store_registers, store_whole, store_real, work, conditions):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def update_kept(pm, segment, row, label, labels, links, ancestry, store_registers, store_int_totals, store_real_totals, buffers, conditions):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
     """The same, with totals, from the registers that `pm` keeps. Negative: an error."""
-    for i in range(work.registers.shape[1]):
-        work.registers[1, i] = store_registers[pm, i] if pm >= 0 else -1
-    for i in range(work.whole.shape[1]):
-        work.whole[1, i] = store_whole[pm, i] if pm >= 0 else 0
-        work.real[1, i] = store_real[pm, i] if pm >= 0 else 0.0
+    for i in range(buffers.registers.shape[1]):
+        buffers.registers[1, i] = store_registers[pm, i] if pm >= 0 else -1
+    for i in range(buffers.int_totals.shape[1]):
+        buffers.int_totals[1, i] = store_int_totals[pm, i] if pm >= 0 else 0
+        buffers.real_totals[1, i] = store_real_totals[pm, i] if pm >= 0 else 0.0
     count = np.int64(1) if segment < 0 else links[segment, LENGTH]
     for event in range(count):
         event_row, event_label = np.int64(row), np.int64(label)
         if segment >= 0:
             at = np.int64(segment)
             for _ in range(count - 1 - event):
-                at = np.int64(kin[at, PARENT])
-            event_row, event_label = links[at, ROW], labels[kin[at, NODE]]
-        for i in range(work.registers.shape[1]):
-            work.registers[0, i] = work.registers[1, i]
-        for i in range(work.whole.shape[1]):
-            work.whole[0, i], work.real[0, i] = work.whole[1, i], work.real[1, i]
-        verdict = update(event_label, event_row, 0, work, conditions)
+                at = np.int64(ancestry[at, PARENT])
+            event_row, event_label = links[at, ROW], labels[ancestry[at, NODE]]
+        for i in range(buffers.registers.shape[1]):
+            buffers.registers[0, i] = buffers.registers[1, i]
+        for i in range(buffers.int_totals.shape[1]):
+            buffers.int_totals[0, i], buffers.real_totals[0, i] = buffers.int_totals[1, i], buffers.real_totals[1, i]
+        verdict = update(event_label, event_row, 0, buffers, conditions)
         if verdict < 0:
             return verdict
     return 0
@@ -175,36 +175,36 @@ def update_kept(pm, segment, row, label, labels, links, kin, store_registers, st
 
 
 @called_kernel
-def condition_holds(number, pm, segment, row, label, labels, links, kin, each_of, register_of, work, conditions):  # type: ignore[no-untyped-def]  # fmt: skip
+def condition_holds(number, pm, segment, row, label, labels, links, ancestry, each_of, register_of, buffers, conditions):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
     """Condition `number`, of all events of its `each` label if it has one: 1 it holds, 0 not, negative an error.
 
     Row 1 of the registers belongs to the partial match that `pm` grows into.
     """
     each, register = each_of[number], register_of[number]
     of_all = each != NO_LABEL and register >= 0
-    saved = work.registers[1, register] if of_all else np.int64(0)
+    saved = buffers.registers[1, register] if of_all else np.int64(0)
     rows = conditions.valid.shape[1]
-    at, waiting = older_than_new(pm, segment, kin)
+    at, waiting = older_than_new(pm, segment, ancestry)
     event_row, event_label = np.int64(row), np.int64(label)
     verdict = 1
     while True:
         if not of_all or event_label == each:
             if of_all:
-                work.registers[1, register] = event_row
-            verdict = check(number, label, row, 0, 0, rows, 0, work, conditions)
+                buffers.registers[1, register] = event_row
+            verdict = check(number, label, row, 0, 0, rows, 0, buffers, conditions)
             if verdict != 1 or not of_all:
                 break
         if at < 0:
             break
-        event_row, event_label = links[at, ROW], labels[kin[at, NODE]]
-        at, waiting = older(at, waiting, kin)
+        event_row, event_label = links[at, ROW], labels[ancestry[at, NODE]]
+        at, waiting = older(at, waiting, ancestry)
     if of_all:
-        work.registers[1, register] = saved
+        buffers.registers[1, register] = saved
     return verdict
 
 
 @called_kernel
-def feature_value(value, row, work, conditions):  # type: ignore[no-untyped-def]
-    """(whether the feature isn't NULL, its value), with the registers in `work`."""
+def feature_value(value, row, buffers, conditions):  # type: ignore[no-untyped-def]
+    """Returns whether the feature isn't NULL, and its value. `buffers` has the registers."""
     # The label has the type that it has in `condition_holds`: a literal zero would compile the interpreter once more.
-    return value_of(value, np.int64(0), row, 0, 0, conditions.valid.shape[1], work, conditions)
+    return value_of(value, np.int64(0), row, 0, 0, conditions.valid.shape[1], buffers, conditions)

@@ -21,7 +21,7 @@ NOTHING = -1
 
 # Columns of `links`.
 NEXT, BEFORE, LIMIT, ORDER, CLASS, TAG, ROW, LENGTH = range(8)
-# Columns of `kin`.
+# Columns of `ancestry`.
 PARENT, SEGMENT, NODE, CHILDREN, FIRST, STATUS = range(6)
 # Values of STATUS.
 FREE, LISTED, KEPT_FOR_CHILDREN = range(3)
@@ -36,11 +36,22 @@ class Store(NamedTuple):
     """Row i of each array is partial match i."""
 
     links: Ints
-    """NEXT and BEFORE in the list (NOTHING at its ends), LIMIT: the last position at which it can grow, ORDER of
-    its last row, CLASS, TAG, its last ROW, LENGTH in events."""
-    kin: NDArray[np.int32]
-    """PARENT, SEGMENT (NOTHING where there is none), NODE, CHILDREN: number of links to it, FIRST: its first row,
-    STATUS: whether it is free, in its list, or only kept for its children."""
+    """Columns:
+    NEXT, BEFORE: its neighbours in the list, or NOTHING
+    LIMIT: the last position at which it can grow
+    ORDER: the order of its last row
+    CLASS, TAG: see `ledger.py`
+    ROW: its last row
+    LENGTH: its number of events
+    """
+    ancestry: NDArray[np.int32]
+    """Columns:
+    PARENT, SEGMENT: the partial matches that it grew out of, or NOTHING
+    NODE: its node
+    CHILDREN: the number of links to it
+    FIRST: its first row
+    STATUS: whether it is free, in its list, or only kept for its children
+    """
     masks: Ints
     """[word] bits of the patterns that it is kept for."""
     serial: Ints
@@ -49,8 +60,8 @@ class Store(NamedTuple):
     nulls: NDArray[np.uint8]
     """A bit for each feature that is NULL."""
     registers: Ints
-    whole: Ints
-    real: NDArray[np.float64]
+    int_totals: Ints
+    real_totals: NDArray[np.float64]
     """Operands of run conditions (expressions/run_conditions/interpreter.py)."""
     free: NDArray[np.int32]
     """The first `counts[SPARE]` are free."""
@@ -74,14 +85,14 @@ class StoreShape(NamedTuple):
 def new_store(room: int, shape: StoreShape) -> Store:
     return Store(
         links=np.zeros((room, 8), np.int64),
-        kin=np.zeros((room, 6), np.int32),
+        ancestry=np.zeros((room, 6), np.int32),
         masks=np.zeros((room, shape.words), np.int64),
         serial=np.zeros(room, np.int64),
         features=np.zeros((room, MAX_FEATURES), np.float64),
         nulls=np.zeros(room, np.uint8),
         registers=np.full((room, shape.registers), -1, np.int64),
-        whole=np.zeros((room, shape.totals), np.int64),
-        real=np.zeros((room, shape.totals), np.float64),
+        int_totals=np.zeros((room, shape.totals), np.int64),
+        real_totals=np.zeros((room, shape.totals), np.float64),
         free=np.zeros(room, np.int32),
         fresh=np.zeros(room, np.int32),
         counts=np.zeros(3, np.int64),
@@ -136,75 +147,75 @@ def next_free(free, counts):  # type: ignore[no-untyped-def]
 
 
 @inline_kernel
-def add_listed(pm, at, links, kin, heads, counts):  # type: ignore[no-untyped-def]
+def add_listed(pm, list_index, links, ancestry, heads, counts):  # type: ignore[no-untyped-def]
     """Takes the next free row and puts it at the head of a list. The caller has filled in the rest."""
     if counts[SPARE] > 0:
         counts[SPARE] -= 1
     else:
         counts[USED] += 1
-    head = np.int64(heads[at])
+    head = np.int64(heads[list_index])
     links[pm, NEXT], links[pm, BEFORE] = head, NOTHING
     if head >= 0:
         links[head, BEFORE] = pm
-    heads[at] = pm
-    kin[pm, CHILDREN], kin[pm, STATUS] = 0, LISTED
-    parent, segment = np.int64(kin[pm, PARENT]), np.int64(kin[pm, SEGMENT])
+    heads[list_index] = pm
+    ancestry[pm, CHILDREN], ancestry[pm, STATUS] = 0, LISTED
+    parent, segment = np.int64(ancestry[pm, PARENT]), np.int64(ancestry[pm, SEGMENT])
     if parent >= 0:
-        kin[parent, CHILDREN] += 1
+        ancestry[parent, CHILDREN] += 1
     if segment >= 0:
-        kin[segment, CHILDREN] += 1
+        ancestry[segment, CHILDREN] += 1
 
 
 @inline_kernel
-def remove(pm, at, links, kin, heads, free, counts):  # type: ignore[no-untyped-def]
+def remove(pm, list_index, links, ancestry, heads, free, counts):  # type: ignore[no-untyped-def]
     """Takes a partial match out of its list, and out of the store if it has no children."""
     following, before = links[pm, NEXT], links[pm, BEFORE]
     if before >= 0:
         links[before, NEXT] = following
     else:
-        heads[at] = following
+        heads[list_index] = following
     if following >= 0:
         links[following, BEFORE] = before
-    kin[pm, STATUS] = KEPT_FOR_CHILDREN
+    ancestry[pm, STATUS] = KEPT_FOR_CHILDREN
     gone, segment = np.int64(pm), np.int64(NOTHING)
     # Its ancestors may go with it, and so may the segments that were joined to them, which are plain chains.
-    while gone >= 0 and kin[gone, STATUS] == KEPT_FOR_CHILDREN and kin[gone, CHILDREN] == 0:
-        kin[gone, STATUS] = FREE
+    while gone >= 0 and ancestry[gone, STATUS] == KEPT_FOR_CHILDREN and ancestry[gone, CHILDREN] == 0:
+        ancestry[gone, STATUS] = FREE
         free[counts[SPARE]] = gone
         counts[SPARE] += 1
-        segment = np.int64(kin[gone, SEGMENT])
+        segment = np.int64(ancestry[gone, SEGMENT])
         while segment >= 0:
-            kin[segment, CHILDREN] -= 1
-            if kin[segment, CHILDREN] > 0 or kin[segment, STATUS] != KEPT_FOR_CHILDREN:
+            ancestry[segment, CHILDREN] -= 1
+            if ancestry[segment, CHILDREN] > 0 or ancestry[segment, STATUS] != KEPT_FOR_CHILDREN:
                 break
-            kin[segment, STATUS] = FREE
+            ancestry[segment, STATUS] = FREE
             free[counts[SPARE]] = segment
             counts[SPARE] += 1
-            segment = np.int64(kin[segment, PARENT])
-        gone = np.int64(kin[gone, PARENT])
+            segment = np.int64(ancestry[segment, PARENT])
+        gone = np.int64(ancestry[gone, PARENT])
         if gone >= 0:
-            kin[gone, CHILDREN] -= 1
+            ancestry[gone, CHILDREN] -= 1
 
 
 @inline_kernel
-def older(pm, waiting, kin):  # type: ignore[no-untyped-def]
-    """(the partial match with the event before, the one to go on with at the end of this chain)."""
-    segment = kin[pm, SEGMENT]
+def older(pm, waiting, ancestry):  # type: ignore[no-untyped-def]
+    """Returns the partial match with the previous event, and the one to go on with at the end of this chain."""
+    segment = ancestry[pm, SEGMENT]
     if segment >= 0:
-        before, waiting = np.int64(kin[segment, PARENT]), np.int64(kin[pm, PARENT])
+        before, waiting = np.int64(ancestry[segment, PARENT]), np.int64(ancestry[pm, PARENT])
     else:
-        before = np.int64(kin[pm, PARENT])
+        before = np.int64(ancestry[pm, PARENT])
     if before < 0:
         return waiting, np.int64(NOTHING)
     return before, waiting
 
 
 @inline_kernel
-def older_than_new(pm, segment, kin):  # type: ignore[no-untyped-def]
+def older_than_new(pm, segment, ancestry):  # type: ignore[no-untyped-def]
     """The same for a new partial match that extends `pm` by an event or by a segment."""
     if segment < 0:
         return np.int64(pm), np.int64(NOTHING)
-    before = np.int64(kin[segment, PARENT])
+    before = np.int64(ancestry[segment, PARENT])
     if before < 0:
         return np.int64(pm), np.int64(NOTHING)
     return before, np.int64(pm)

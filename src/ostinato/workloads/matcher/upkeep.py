@@ -23,8 +23,8 @@ from ostinato.workloads.matcher.visits import age_at, apply_masks, is_dead_end
 
 @inline_kernel
 def now_for(pm, row, plan, positions, store, lists):  # type: ignore[no-untyped-def]
-    """Present position of its sequence. By place, that is the place of the sequence's last row."""
-    if plan.extents.by_place[store.kin[pm, NODE]]:
+    """Current position of the sequence of `pm`. If positions count events, the number of the sequence's last row."""
+    if plan.extents.by_place[store.ancestry[pm, NODE]]:
         return positions.place[lists.last_row[positions.sequence[store.links[pm, ROW]]]]
     return positions.time[row]
 
@@ -32,20 +32,20 @@ def now_for(pm, row, plan, positions, store, lists):  # type: ignore[no-untyped-
 @called_kernel
 def sweep(row, keep_masks, plan, positions, store, lists, ledger, ages):  # type: ignore[no-untyped-def]
     """Removes every partial match that has expired, or that the keep masks drop at its age."""
-    links, kin, nodes = store.links, store.kin, len(plan.extents.by_place)
+    links, ancestry, nodes = store.links, store.ancestry, len(plan.extents.by_place)
     for pm in range(store.counts[USED]):
-        if kin[pm, STATUS] == LISTED:
-            node, of_class = np.int64(kin[pm, NODE]), links[pm, CLASS]
+        if ancestry[pm, STATUS] == LISTED:
+            node, of_class = np.int64(ancestry[pm, NODE]), links[pm, CLASS]
             sequence, now = positions.sequence[links[pm, ROW]], now_for(pm, row, plan, positions, store, lists)
-            wanted = links[pm, LIMIT] >= now and not is_dead_end(
+            is_alive = links[pm, LIMIT] >= now and not is_dead_end(
                 node, links[pm, ROW], sequence, plan.gaps, positions, lists
             )
-            if wanted and keep_masks.restricted[node]:
+            if is_alive and keep_masks.restricted[node]:
                 slot = of_class * ages + age_at(node, links[pm, LIMIT], now, plan.extents, ages)
-                wanted = apply_masks(pm, slot, of_class, keep_masks, links, store.masks, ledger.dropped)
-            if not wanted:
+                is_alive = apply_masks(pm, slot, of_class, keep_masks, links, store.masks, ledger.dropped)
+            if not is_alive:
                 ledger.live[of_class] -= 1
-                remove(pm, sequence * nodes + node, links, kin, lists.heads, store.free, store.counts)
+                remove(pm, sequence * nodes + node, links, ancestry, lists.heads, store.free, store.counts)
 
 
 @borrowing_kernel
@@ -54,14 +54,14 @@ def slots_now(pms, row, plan, positions, store, lists, ages, slots):  # type: ig
     for i in range(len(pms)):
         pm = pms[i]
         now = now_for(pm, row, plan, positions, store, lists)
-        age = age_at(np.int64(store.kin[pm, NODE]), store.links[pm, LIMIT], now, plan.extents, ages)
+        age = age_at(np.int64(store.ancestry[pm, NODE]), store.links[pm, LIMIT], now, plan.extents, ages)
         slots[i] = store.links[pm, CLASS] * ages + age
 
 
 @borrowing_kernel
 def evict(pms, slots, positions, store, lists, ledger, nodes):  # type: ignore[no-untyped-def]
     """Drops each of `pms`, now in `slots`, for all of its patterns."""
-    links, kin = store.links, store.kin
+    links, ancestry = store.links, store.ancestry
     for i in range(len(pms)):
         pm = pms[i]
         ledger.evicted[slots[i]] += 1
@@ -73,8 +73,8 @@ def evict(pms, slots, positions, store, lists, ledger, nodes):  # type: ignore[n
                 lost >>= np.uint64(1)
                 pattern += 1
         ledger.live[links[pm, CLASS]] -= 1
-        at = positions.sequence[links[pm, ROW]] * nodes + kin[pm, NODE]
-        remove(pm, at, links, kin, lists.heads, store.free, store.counts)
+        list_index = positions.sequence[links[pm, ROW]] * nodes + ancestry[pm, NODE]
+        remove(pm, list_index, links, ancestry, lists.heads, store.free, store.counts)
 
 
 @borrowing_kernel

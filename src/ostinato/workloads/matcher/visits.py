@@ -68,10 +68,10 @@ def shares_pattern(pm, segment, target, masks, patterns):  # type: ignore[no-unt
 @inline_kernel
 def apply_masks(pm, slot, of_class, keep_masks, links, masks, dropped):  # type: ignore[no-untyped-def]
     """Takes away the patterns that the keep masks drop. Returns whether any is left."""
-    which = 0 if links[pm, TAG] < keep_masks.threshold[slot] else 1
+    mask_index = 0 if links[pm, TAG] < keep_masks.threshold[slot] else 1
     left = False
     for word in range(masks.shape[1]):
-        remaining = masks[pm, word] & keep_masks.masks[which, slot, word]
+        remaining = masks[pm, word] & keep_masks.masks[mask_index, slot, word]
         left |= remaining != 0
         lost = np.uint64(masks[pm, word] ^ remaining)
         masks[pm, word] = remaining
@@ -85,11 +85,11 @@ def apply_masks(pm, slot, of_class, keep_masks, links, masks, dropped):  # type:
 
 
 @inline_kernel
-def _edge_holds(at, before_row, after_row, check_table, values):  # type: ignore[no-untyped-def]
-    before, after, op = check_table.edge_before[at], check_table.edge_after[at], check_table.edge_op[at]
+def _edge_holds(edge, before_row, after_row, check_table, values):  # type: ignore[no-untyped-def]
+    before, after, op = check_table.edge_before[edge], check_table.edge_after[edge], check_table.edge_op[edge]
     if not (values.valid[before, before_row] and values.valid[after, after_row]):
         return False
-    if check_table.edge_real[at]:
+    if check_table.edge_real[edge]:
         x, y = values.real[after, after_row], values.real[before, before_row]
         less, equal = real_less(x, y), real_equal(x, y)
     else:
@@ -104,8 +104,8 @@ def _edge_holds(at, before_row, after_row, check_table, values):  # type: ignore
 
 @inline_kernel
 def edges_hold(owner, before_row, after_row, check_table, values):  # type: ignore[no-untyped-def]
-    for at in range(check_table.edge_at[owner], check_table.edge_at[owner + 1]):
-        if not _edge_holds(at, before_row, after_row, check_table, values):
+    for edge in range(check_table.edge_at[owner], check_table.edge_at[owner + 1]):
+        if not _edge_holds(edge, before_row, after_row, check_table, values):
             return False
     return True
 
@@ -158,7 +158,7 @@ def no_checks(owner, pm, segment, row, label, labels, check_table, store, checks
 
 @inline_kernel
 def step_checks_hold(step, pm, segment, row, label, labels, check_table, store, checks):  # type: ignore[no-untyped-def]
-    """The run conditions of a step: 1, 0 or an error. Afterwards `checks.work` has the registers of the new partial
+    """The run conditions of a step: 1, 0 or an error. Afterwards `checks.buffers` has the registers of the new partial
     match."""
     first, end = check_table.check_at[step], check_table.check_at[step + 1]
     is_slow = end > first
@@ -174,13 +174,13 @@ def step_checks_hold(step, pm, segment, row, label, labels, check_table, store, 
     if len(checks.register_of) > 0:
         reads = len(checks.reads.needed) - 1 if is_slow else step
         read_chain(
-            pm, segment, row, label, labels, checks.register_of, reads, checks.reads, store.links, store.kin,
-            checks.work.registers,
+            pm, segment, row, label, labels, checks.register_of, reads, checks.reads, store.links, store.ancestry,
+            checks.buffers.registers,
         )  # fmt: skip
     else:
         verdict = update_kept(
-            pm, segment, row, label, labels, store.links, store.kin, store.registers, store.whole, store.real,
-            checks.work, checks.conditions,
+            pm, segment, row, label, labels, store.links, store.ancestry, store.registers, store.int_totals,
+            store.real_totals, checks.buffers, checks.conditions,
         )  # fmt: skip
         if verdict < 0:
             return verdict
@@ -191,11 +191,11 @@ def step_checks_hold(step, pm, segment, row, label, labels, check_table, store, 
 
 @inline_kernel
 def checks_hold(owner, pm, segment, row, label, labels, check_table, store, checks):  # type: ignore[no-untyped-def]
-    """The run conditions of a step, a guard or an end, by their programs, with the registers in `checks.work`."""
+    """The run conditions of a step, a guard or an end, by their programs, with the registers in `checks.buffers`."""
     for at in range(check_table.check_at[owner], check_table.check_at[owner + 1]):
         verdict = condition_holds(
-            check_table.check[at], pm, segment, row, label, labels, store.links, store.kin, checks.each,
-            checks.register, checks.work, checks.conditions,
+            check_table.check[at], pm, segment, row, label, labels, store.links, store.ancestry, checks.each,
+            checks.register, checks.buffers, checks.conditions,
         )  # fmt: skip
         if verdict != 1:
             return verdict

@@ -126,7 +126,9 @@ def _before_step(condition: Expr, label: str, *, is_next: bool) -> Expr:
 def _bound_expressions(expr: Expr, bound: frozenset[str]) -> Iterator[Expr]:
     """The largest sub-expressions that read bound events only, and at least one."""
     reads = tuple(events_read(expr))
-    if any(read.rows is not None and not read.rows <= bound for read in reads) or _tests_presence(reads):
+    if any(navigation.rows is not None and not navigation.rows <= bound for navigation in reads) or _tests_presence(
+        reads
+    ):
         if not isinstance(expr, Navigation | Aggregate):
             for operand in children(expr):
                 yield from _bound_expressions(operand, bound)
@@ -135,7 +137,7 @@ def _bound_expressions(expr: Expr, bound: frozenset[str]) -> Iterator[Expr]:
 
 
 def _tests_presence(reads: Sequence[Navigation | Aggregate]) -> bool:
-    return any(isinstance(read, Navigation) and read.operand == IS_BOUND for read in reads)
+    return any(isinstance(navigation, Navigation) and navigation.operand == IS_BOUND for navigation in reads)
 
 
 def _independent(candidates: dict[Expr, None]) -> Iterator[Expr]:

@@ -47,7 +47,7 @@ def with_guards(drafts: Sequence[Draft]) -> list[Draft]:
 
 def _hosts(drafts: Sequence[Draft], classes: StateClasses) -> dict[tuple[int, int], DraftStep]:
     """For each state that only has more conditions than another one: the step into the other one."""
-    alike: dict[Hashable, dict[_Conditions, list[tuple[int, DraftStep]]]] = {}
+    steps_by_conditions: dict[Hashable, dict[_Conditions, list[tuple[int, DraftStep]]]] = {}
     for number, draft in enumerate(drafts):
         incoming = Counter(step.target for step in draft.steps)
         for step in draft.steps:
@@ -55,9 +55,9 @@ def _hosts(drafts: Sequence[Draft], classes: StateClasses) -> dict[tuple[int, in
                 source = classes.of(number, step.source)
                 kind = (step.label, step.condition, step.absent, step.adjacent, step.segment)
                 key = (source, kind, draft.shares_with)
-                alike.setdefault(key, {}).setdefault(_conditions_of(step), []).append((number, step))
+                steps_by_conditions.setdefault(key, {}).setdefault(_conditions_of(step), []).append((number, step))
     hosts: dict[tuple[int, int], DraftStep] = {}
-    for by_conditions in alike.values():
+    for by_conditions in steps_by_conditions.values():
         for conditions, members in by_conditions.items():
             least = min((other for other in by_conditions if other.is_subset_of(conditions)), key=len, default=None)
             if least is not None:
@@ -67,7 +67,7 @@ def _hosts(drafts: Sequence[Draft], classes: StateClasses) -> dict[tuple[int, in
 
 
 def _of_patterns(members: Iterable[tuple[int, DraftStep]], drafts: Sequence[Draft]) -> Iterable[tuple[int, DraftStep]]:
-    """Without segments, which get no guards: a pattern that joins a segment may also pass through its host."""
+    """Leaves out segments. They get no guards: a pattern that joins a segment may also pass through its host."""
     return ((number, step) for number, step in members if drafts[number].pattern != NO_PATTERN)
 
 

@@ -131,12 +131,12 @@ def merge(
     if len({program.stream for program in programs}) > 1:
         raise ValueError("patterns of several streams have several plans")
     drafts = [draft_of(number, program) for number, program in enumerate(programs)]
-    apart = sum(len({step.target for step in draft.steps}) for draft in drafts)
+    states_if_unshared = sum(len({step.target for step in draft.steps}) for draft in drafts)
     if offsets and not separate:
         drafts = with_segments(drafts)
     if guards and not separate:
         drafts = with_guards(drafts)
-    return _Assembly(drafts, separate=separate).plan(programs, apart)
+    return _Assembly(drafts, separate=separate).plan(programs, states_if_unshared)
 
 
 class _Assembly:

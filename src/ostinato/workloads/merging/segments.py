@@ -4,9 +4,10 @@ A chain is two or more single events in a row: no loop, nothing absent or adjace
 are equal if their events have equal conditions, alone and among themselves. Their patterns must have equal extents, and
 all of them a bound or none.
 
-A segment on its own also makes sub-matches that no prefix ever needs. So a chain becomes a segment only if that pays:
-at least two patterns have it, in states that aren't one node already, and a condition between its own events rejects
-most sub-matches. Of overlapping chains the one that saves most states is taken. A pattern joins a segment at most once.
+A segment is also matched where no prefix precedes it. That costs work, so a chain becomes a segment only under three
+conditions. At least two patterns contain it. Their states aren't one node already. A condition between its events
+rejects most sub-matches. Of overlapping chains the one that saves most states is taken. A pattern joins a segment at
+most once.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ def _stretches(draft: Draft) -> Iterator[tuple[DraftStep, ...]]:
 def _split_checks(
     steps: Sequence[DraftStep],
 ) -> tuple[tuple[tuple[RunCondition, ...], ...], tuple[RunCondition, ...]] | None:
-    """(the checks inside the chain, by step; those that read earlier events). None if one of the latter can't wait."""
+    """Returns the checks inside the chain, by step, and those that read earlier events. None if one can't wait."""
     inside: list[tuple[RunCondition, ...]] = []
     outside: list[RunCondition] = []
     bound: set[str] = set()
@@ -146,13 +147,13 @@ def _are_worth_it(chains: Sequence[_Chain]) -> bool:
 
 
 def _saving(chains: Sequence[_Chain]) -> tuple[int, int]:
-    """(the number of states that are saved, the length)."""
+    """Returns the number of states that are saved, and the length."""
     length = len(chains[0].steps)
     return len({chain.state_class for chain in chains}) * (length - 1) - length, length
 
 
 def _agreed(chains: Sequence[_Chain], drafts: Sequence[Draft]) -> tuple[tuple[str, ...], list[_Chain]]:
-    """(variable names for the segment that most patterns can take, the chains of these patterns, one each)."""
+    """Returns the variable names that most patterns can use for the segment, and one chain of each of them."""
 
     def takers(names: tuple[str, ...]) -> list[_Chain]:
         first: dict[int, _Chain] = {}

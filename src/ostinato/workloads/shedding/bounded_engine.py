@@ -86,10 +86,10 @@ class BoundedEngine:
 
     def advance(self, events: PlanEvents, state: bytes | None = None, finished: bool = False) -> BoundedStep:
         """`events` begin with the rows that the call before needed. Raises what the matcher raises."""
-        matcher_state, learnt = (None, b"") if state is None else _split(state, self._plan_sum)
+        matcher_state, shedder_bytes = (None, b"") if state is None else _split(state, self._plan_sum)
         if self.bounds is None:
             return self._unbounded(events, matcher_state)
-        shedder = self._shedder(learnt)
+        shedder = self._shedder(shedder_bytes)
         run = self.matcher.begin(events, matcher_state, shedder.buckets)
         call = BoundedCall(shedder, run, events, self.clock)
         call.match_all(finished)
@@ -104,17 +104,17 @@ class BoundedEngine:
         matches, after = run.finish()
         return BoundedStep(matches, self._state(after, b""), after.rows_needed, None, int(run.ledger.live.sum()))
 
-    def _state(self, after: MatcherState, learnt: bytes) -> bytes:
+    def _state(self, after: MatcherState, shedder_bytes: bytes) -> bytes:
         matcher = after.to_bytes()
-        body = _HEADER.pack(len(matcher), len(learnt)) + matcher + learnt
+        body = _HEADER.pack(len(matcher), len(shedder_bytes)) + matcher + shedder_bytes
         return seal(body, Section.WORKLOAD, self._plan_sum)
 
-    def _shedder(self, learnt: bytes) -> LoadShedder:
-        """`learnt`: the shedder's bytes after the call before; empty: a new shedder."""
+    def _shedder(self, shedder_bytes: bytes) -> LoadShedder:
+        """`shedder_bytes`: the shedder after the previous call; empty: a new shedder."""
         assert self.bounds is not None
         features = tuple(map(len, self.conditions.features)) if self.conditions else (0,) * len(self.plan.nodes)
         new = LoadShedder(self.shape, self.bounds, self.new_policy(), features, self.matcher.ages)
-        return shedder_from_bytes(learnt, new) if learnt else new
+        return shedder_from_bytes(shedder_bytes, new) if shedder_bytes else new
 
 
 def _compile_deciding(shedder: LoadShedder) -> None:
@@ -134,9 +134,10 @@ def _sum_of(plan: MergedPlan) -> int:
 
 
 def _split(state: bytes, plan_sum: int) -> tuple[MatcherState, bytes]:
-    """(the matcher's state, the shedder's bytes). Raises STATE_FORMAT for bytes that are damaged, or of other
+    """Returns the matcher's state and the shedder's bytes. Raises STATE_FORMAT for bytes that are damaged, or of other
     patterns."""
     body = unseal(state, Section.WORKLOAD, _STATE, plan_sum).to_pybytes()
-    matcher, learnt = _HEADER.unpack_from(body) if len(body) >= _HEADER.size else (0, 0)
-    check(len(body) == _HEADER.size + matcher + learnt, _STATE, "it has another length than it says")
-    return MatcherState.from_bytes(body[_HEADER.size : _HEADER.size + matcher]), body[_HEADER.size + matcher :]
+    matcher_size, shedder_size = _HEADER.unpack_from(body) if len(body) >= _HEADER.size else (0, 0)
+    check(len(body) == _HEADER.size + matcher_size + shedder_size, _STATE, "its stored length doesn't match the data")
+    end = _HEADER.size + matcher_size
+    return MatcherState.from_bytes(body[_HEADER.size : end]), body[end:]

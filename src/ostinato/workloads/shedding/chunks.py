@@ -29,8 +29,8 @@ MAX_FOR_CHUNKS, MAX_FOR_CALLS = 0.02, 0.1
 """Largest time for starting and ending chunks, and for calling the kernel at the start, as fractions of the matching
 time."""
 WARM_UP_WINDOWS, WARM_UP_NS = 3.0, 10_000_000
-"""Nothing is dropped during the first so many windows, or so much matching time: if much is dropped, little is learnt.
-The warm-up costs no more than a few decisions. There is none with a memory bound."""
+"""Length of the warm-up, in windows and in matching time; the shorter one counts. The shedder drops nothing during the
+warm-up, because it learns little from dropped partial matches. With a memory bound there is no warm-up."""
 MAX_OVERHEAD = 0.04
 """Largest time for learning and choosing, as a fraction of the matching time; twice that while a bound is missed."""
 MAX_ROOM = 4.0
@@ -39,12 +39,14 @@ bound."""
 CHUNK_WORK = 1 << 20
 """Visits and checks after which a chunk ends. If partial matches multiply, a few rows may take very long."""
 HEAD_START_NS, HEAD_STARTS = 30_000_000, 3
-"""Extra time for deciding at the start, whenever at least one in HEAD_STARTS of all rows is new."""
+"""Extra time for deciding at the start. It may be used while at least 1 / HEAD_STARTS of all rows came after the last
+update."""
 MAX_DEBT_NS = 1_000_000
-"""Largest overspent time that later chunks make up for. More is forgiven, or the next decision would be far away."""
+"""Largest overrun of the time for deciding that is carried over to later chunks. A larger overrun is forgiven, so that
+the next decision isn't delayed too long."""
 MIN_LEFT, MAX_LEFT = 0.5, 0.9
-"""Fraction of the allowed memory that an eviction leaves: the less, the farther the bound was passed. If partial
-matches double with every row, an eviction after every row would be too slow."""
+"""Fraction of the memory bound that is still in use after an eviction. The further the bound was exceeded, the smaller
+it is. If partial matches double with every row, an eviction after every row would be too slow."""
 Reals = NDArray[np.float64]
 
 
@@ -53,7 +55,7 @@ class BoundedCall:
 
     def __init__(self, shedder: LoadShedder, run: MatcherRun, events: PlanEvents, clock: Clock) -> None:
         self.shedder, self.run, self.events, self.clock = shedder, run, events, clock
-        self.at, self.end = events.first_new, len(events.time)
+        self.next_row, self.end = events.first_new, len(events.time)
         patterns = shedder.shape.patterns
         self.report_counts: ReportCounts = new_report_counts(patterns)
         self.admitted = np.ones(self.end, np.bool_) if shedder.policy.input_shedding else None
@@ -67,15 +69,15 @@ class BoundedCall:
         shedder.meter.restart()
         if shedder.growth is None:
             shedder.growth = new_growth(run.ledger)
-        run.advance(self.at, shedder.keep_masks, self.admitted)  # compiles the kernel if needed
+        run.advance(self.next_row, shedder.keep_masks, self.admitted)  # compiles the kernel if needed
         began = clock.now_ns()
-        run.advance(self.at, shedder.keep_masks, self.admitted)
+        run.advance(self.next_row, shedder.keep_masks, self.admitted)
         self.call_ns = clock.spent_ns(began, Work(0, 0, 0))
         """Time of calling the kernel, without rows."""
 
     def match_all(self, finished: bool) -> None:
-        while self.at < self.end:
-            self._match(min(self.end, self.at + self.shedder.chunk_left))
+        while self.next_row < self.end:
+            self._match(min(self.end, self.next_row + self.shedder.chunk_left))
             if self.shedder.chunk_left == 0:
                 self._decide()
         if finished:
@@ -98,12 +100,12 @@ class BoundedCall:
         before, steps = _work(ledger), ledger.step_work.copy()
         began = self.clock.now_ns()
         until = self.run.advance(until, shedder.keep_masks, self.admitted, self._pause())
-        after, rows = _work(ledger), until - self.at
+        after, rows = _work(ledger), until - self.next_row
         work = Work(rows, *(new - old for new, old in zip(after, before, strict=True)))
         spent = self.clock.spent_ns(began, work)
         self.report_counts.matching_ns += spent
         shedder.add_to_chunk(work, spent, self.call_ns, ledger.step_work - steps)
-        self.at = until
+        self.next_row = until
         if self.run.has_paused:
             shedder.end_chunk()
 
@@ -118,12 +120,13 @@ class BoundedCall:
     def _admit(self, until: int) -> None:
         input_shedding = self.shedder.policy.input_shedding
         assert self.admitted is not None and input_shedding is not None
-        rows = slice(self.at, until)
-        held = np.zeros((len(self.events.conditions), until - self.at), np.bool_)  # a pattern may have no condition
+        rows = slice(self.next_row, until)
+        # A pattern may have no condition.
+        fulfilled = np.zeros((len(self.events.conditions), until - self.next_row), np.bool_)
         for number, condition in enumerate(self.events.conditions):
-            held[number] = condition[rows]
-        numbers = self.shedder.rows_seen + self.shedder.chunk.rows + np.arange(until - self.at)
-        self.admitted[rows] = input_shedding.admit(self.shedder, held, numbers)
+            fulfilled[number] = condition[rows]
+        numbers = self.shedder.rows_seen + self.shedder.chunk.rows + np.arange(until - self.next_row)
+        self.admitted[rows] = input_shedding.admit(self.shedder, fulfilled, numbers)
 
     def _decide(self) -> None:
         """Learns and chooses if there is time for it. The start of an overload always gets a decision."""
@@ -146,10 +149,10 @@ class BoundedCall:
         spent_ns, rows = shedder.chunk.spent_ns, shedder.chunk.rows
         shedder.close_chunk()
         self.closing_ns = self.clock.now_ns() - began
-        room = shedder.meter.headroom
-        self.row_ns = max(spent_ns / max(rows, 1) * min(room, 1.0), 1.0)
-        more = 1.0 if shedder.keep_masks is None else min(max(room, 1.0), MAX_ROOM)
-        self.deciding_budget_ns += MAX_OVERHEAD * (2.0 if room < 1.0 else more) * spent_ns
+        headroom = shedder.meter.headroom
+        self.row_ns = max(spent_ns / max(rows, 1) * min(headroom, 1.0), 1.0)
+        deciding_factor = 1.0 if shedder.keep_masks is None else min(max(headroom, 1.0), MAX_ROOM)
+        self.deciding_budget_ns += MAX_OVERHEAD * (2.0 if headroom < 1.0 else deciding_factor) * spent_ns
         self._measure_memory()
 
     def _learn_timed(self) -> None:
@@ -221,9 +224,10 @@ class BoundedCall:
     def _batch_ns(self) -> float:
         """Time that each remaining event may take."""
         budget = self.shedder.bounds.batch_budget_ns
-        if budget is None or self.at >= self.end:
+        if budget is None or self.next_row >= self.end:
             return np.inf
-        return max(budget - self.report_counts.matching_ns - self.report_counts.deciding_ns, 1) / (self.end - self.at)
+        left_ns = budget - self.report_counts.matching_ns - self.report_counts.deciding_ns
+        return max(left_ns, 1) / (self.end - self.next_row)
 
     # --- the report ---
 

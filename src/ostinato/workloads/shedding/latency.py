@@ -17,7 +17,7 @@ _PER_OCTAVE = 8
 _OCTAVES = 48
 """Range of the histogram: from one nanosecond to three days."""
 CALIBRATION_WINDOWS, CALIBRATION_EVENTS = 4.0, 4096
-"""Calibration of a ratio takes at least so many windows and events. The first window isn't measured: it only fills."""
+"""Smallest length of the calibration of a ratio, in windows and in events. The first window isn't measured."""
 OVERLOAD_ENDS = 0.9
 """Fraction of the bound below which an overload ends."""
 
@@ -60,8 +60,8 @@ class LatencyMeter:
     @property
     def headroom(self) -> float:
         """Bound divided by latency, of the pattern that is closest to its bound; 1 without a bound."""
-        room = self.bound_ns / np.maximum(self.average_ns, 1.0)
-        bounded = room[np.isfinite(room)]
+        ratio = self.bound_ns / np.maximum(self.average_ns, 1.0)
+        bounded = ratio[np.isfinite(ratio)]
         return float(bounded.min()) if len(bounded) else 1.0
 
     def restart(self) -> None:

@@ -32,8 +32,9 @@ MIN_VARIABLE = 0.1
 MAX_FIXED = 0.9
 """Largest fraction of a bound that the fixed price of an event may take. Early on prices can't be told apart."""
 MAX_CORRECTED = 4.0
-"""Largest factor by which predicted times are corrected, up or down. Where next to nothing is kept, the measured time
-is all overhead. A correction by that would drop the rest, and grow with each step."""
+"""Largest factor by which predicted times are corrected, up or down. If almost nothing is kept, the measured time is
+only overhead. Without a limit, the correction would then drop the remaining partial matches, and grow with each step.
+"""
 MIN_KEPT = 0.5
 """An overload ends only once this fraction of the counted cost is kept."""
 SHARED_BOUNDS = ("memory", "batch", "ratio")

@@ -46,7 +46,7 @@ from ostinato.workloads.shedding.utility_kernel import PRIOR_VISITS
 
 Reals = NDArray[np.float64]
 RATES_HALF_LIFE, CHAINS_HALF_LIFE, LATENCY_HALF_LIFE, CONTROL_HALF_LIFE, CUT_HALF_LIFE = 1.0, 32.0, 0.5, 1.0, 0.125
-"""In windows: of rates, of chains, of the latency, of the correction, and of the distance to a new cut."""
+"""Half-lives in windows: of rates, chains, the latency, the correction, and the distance to a new cut."""
 MAX_CUT_STEP = 0.5
 """Largest fraction of the distance to a new cut that is applied in one step. While parents are being dropped, the yield
 of their children is unknown, so cuts move slowly."""
@@ -245,7 +245,8 @@ class LoadShedder:
             self.kept_share, self.full_share = chosen.kept_share, chosen.full_share
 
     def cost_model(self) -> CostModel:
-        """Only matches of overloaded patterns have a weight. If no pattern is overloaded, all have."""
+        """Matches of patterns that aren't overloaded have weight 0. If no pattern is overloaded, all matches have their
+        weight."""
         over = self.control.over[: self.shape.patterns] | self.control.over[self.shape.patterns :].any()
         weights = np.array(self.bounds.weights)
         weights /= weights.max()  # buckets of utility have a lowest and a highest
@@ -253,7 +254,7 @@ class LoadShedder:
         return CostModel(weights, self.bounds.memory_weight, self.tariff.prices())
 
     def new_limits(self, estimates: Estimates, measured: Measurements) -> tuple[list[Limit], float]:
-        """(a limit for each exceeded bound, the fraction of the distance by which cuts move to their new values)."""
+        """Returns a limit for each exceeded bound, and the fraction of the distance to the new cuts that is applied."""
         of_slots = slot_costs(self.sketch, estimates, self.window_rows)
         if 0 < self.chosen_at < self.regrouped_at:  # the measurements are of classes that no longer exist
             measured = replace(measured, value=np.where(self.control.over, np.nan, measured.value))

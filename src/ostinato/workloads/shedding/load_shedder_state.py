@@ -20,7 +20,11 @@ _CHUNK = ("rows", "spent_ns", "calling_ns", "visits", "checks", "births", "step_
 
 
 def _stored_fields(shedder: LoadShedder) -> dict[str, tuple[object, tuple[str, ...]]]:
-    """By name an object of the shedder, and the fields of it that are stored. Renaming one changes the state format."""
+    """By name an object of the shedder, and the fields of it that are stored. Renaming one changes the state format.
+
+    Some stored names are older than those in the code: `keeper` is the shedder, `orders` are its keep masks, `accounts`
+    its growth.
+    """
     chosen = ("cut", "kept_share", "full_share", "dropped_at", "looked_at", "regrouped_at", "chosen_at")
     counts = ("rows", "attempts", "created", "evicted", "visits", "checks", "step_work", "pace")
     shares = ("kept_share", "full_share")

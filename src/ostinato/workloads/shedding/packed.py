@@ -49,8 +49,8 @@ def _unpacked(described: dict[str, Any], compressed: bytes) -> dict[str, Value]:
     values: dict[str, Value] = {}
     kinds = {name: np.dtype(kind[0]) for name, kind in described.items() if isinstance(kind, list)}
     sizes = {name: math.prod(described[name][1]) for name in kinds}
-    room = sum(sizes[name] * kind.itemsize for name, kind in kinds.items())
-    body, at = _decompressed(compressed, room), 0
+    size_limit = sum(sizes[name] * kind.itemsize for name, kind in kinds.items())
+    body, at = _decompressed(compressed, size_limit), 0
     for name, value in described.items():
         if name in kinds:
             array = np.frombuffer(body, kinds[name], sizes[name], at)
@@ -66,5 +66,5 @@ def _decompressed(data: bytes, size: int) -> bytes:
     reader = zlib.decompressobj()
     body = reader.decompress(data, size + 1)
     if len(body) != size or not reader.eof or reader.unused_data:
-        raise damaged(STATISTICS, "it has another length than it says")
+        raise damaged(STATISTICS, "its stored length doesn't match the data")
     return body

@@ -21,7 +21,8 @@ Reals = NDArray[np.float64]
 STEADY = 0.98
 """Smallest kept fraction of slots that the pace is measured in."""
 PACE_PRIOR = 20.0
-"""A node with more partial matches than this has a pace of its own. As many with the usual pace are added to them."""
+"""A node gets its own pace if it has more than this many partial matches. Its pace is smoothed: this many partial
+matches with the average pace are added."""
 MIN_FIRST_EVENTS = 16.0
 """First events that must have arrived before the window is measured."""
 WINDOW_GUESS, SHORTEST_WINDOW, LONGEST_WINDOW = 1024.0, 64.0, 1e7
@@ -38,10 +39,10 @@ def next_window(before: float, window_rows: float | None, rows: int, is_guess: b
     return before + min(1.0, rows / before) * (min(max(window_rows, SHORTEST_WINDOW), LONGEST_WINDOW) - before)
 
 
-def living(made: Reals) -> Reals:
+def living(created_by_age: Reals) -> Reals:
     """[class, age when made] -> [class, age]: partial matches that live through the age. Those made in it count
     half."""
-    return np.cumsum(made, axis=1) - 0.5 * made
+    return np.cumsum(created_by_age, axis=1) - 0.5 * created_by_age
 
 
 @dataclass(slots=True)
@@ -80,9 +81,9 @@ class Sketch:
     node_of: NDArray[np.int64] = field(init=False)
     """[class]"""
     ended: Reals = field(init=False)
-    """[class, pattern] matches that whole partial matches of the class completed."""
+    """[class, pattern] matches that fully kept partial matches of the class completed."""
     made: Reals = field(init=False)
-    """[class] whole partial matches that were made; fades as chains do."""
+    """[class] fully kept partial matches that were made; fades as chains do."""
     pace: Reals = field(init=False)
     """[node] visits of a partial match in one age."""
 

@@ -64,14 +64,14 @@ def estimate(
 ) -> Estimates:
     """`min_utility`: [node, pattern] smallest utility that is kept for the pattern; 0 keeps everything.
     `estimate_nodes` may be another kernel with the arguments of `utility_kernel.estimate_nodes`."""
-    held = sketch.pace[sketch.node_of] * _work_of_visit(sketch, model.prices)
+    cost_per_age = sketch.pace[sketch.node_of] * _work_of_visit(sketch, model.prices)
     present = living(sketch.created).sum(axis=1)
-    typical = float(held @ present) / max(float(present.sum()), 1.0)  # the unit of memory beside work
-    inputs = EstimateInputs(model.weights, min_utility, (1 - model.alpha) * held + model.alpha * typical)
+    typical = float(cost_per_age @ present) / max(float(present.sum()), 1.0)  # the unit of memory beside work
+    inputs = EstimateInputs(model.weights, min_utility, (1 - model.alpha) * cost_per_age + model.alpha * typical)
     out = _new_arrays(sketch)
     estimate_nodes(sketch.links, _arrays_of(sketch), inputs, out)
     per_event = living(sketch.attempts) / max(sketch.rows, 1.0)
-    work = per_event * held[:, None]
+    work = per_event * cost_per_age[:, None]
     return Estimates(out.utility, out.contribution, out.contribution_at, out.cost, work, per_event)
 
 

@@ -16,9 +16,10 @@ from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
 PRIOR_VISITS = 5.0
-"""With so many visits a class weighs as much as the average of its node."""
+"""Number of visits at which the statistics of a class and the average of its node have the same weight."""
 PRIOR_BIRTHS = 2.0
-"""Children of each kind that are added to those that a node had: classes without counts may be good."""
+"""Births that are added to the average of a node for each child node, spread evenly over the child's classes. Without
+them, classes without counts would look worthless."""
 
 
 class SketchArrays(NamedTuple):

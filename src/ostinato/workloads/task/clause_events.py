@@ -115,7 +115,7 @@ class ClauseEvents:
         return StreamRows(columns, partition, place, before.apart, arrival, events)
 
     def _positions(self, batch: Batch, ordered: Ordered, before: History) -> tuple[Ints, Ints]:
-        """(partition of each row in order, its place there)."""
+        """Returns the partition of each row, in order, and the row's number there."""
         length = np.diff(ordered.key_at)
         first = np.repeat(ordered.key_at[:-1], length)
         place = np.arange(batch.count, dtype=np.int64) - first

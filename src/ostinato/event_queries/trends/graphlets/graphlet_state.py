@@ -16,7 +16,7 @@ from ostinato.streams.stored_state import LARGEST, check, check_ascending, check
 
 _VERSION = 1
 STATE = "the sums in the state of these event queries"
-_MOST_PLACES = 1074
+_MOST_BINARY_PLACES = 1074
 """The most binary digits behind the point that a double has."""
 
 
@@ -49,8 +49,8 @@ class StoredSequence:
 
 def pack(sequence: StoredSequence, mark: int) -> bytes:
     numbers = [_VERSION, mark, sequence.rows_given, sequence.past, sequence.was_shared]
-    for some in (sequence.next_window, sequence.numbers):
-        numbers += [len(some), *some]
+    for number_list in (sequence.next_window, sequence.numbers):
+        numbers += [len(number_list), *number_list]
     for table in (sequence.values, sequence.valid):
         numbers += _table(table)
     numbers.append(len(sequence.lanes))
@@ -68,7 +68,7 @@ def unpack(state: bytes, mark: int) -> StoredSequence:
             hint="start from an empty state",
         )
     rows_given, past, was_shared = (next(numbers) for _ in range(3))
-    next_window, of_rows = _some(numbers), _some(numbers)
+    next_window, of_rows = _read_list(numbers), _read_list(numbers)
     values, valid = _read_table(numbers), _read_table(numbers)
     lanes = []
     for _ in range(next(numbers)):
@@ -120,19 +120,19 @@ def as_integers(values: NDArray[np.int64] | NDArray[np.float64]) -> list[int]:
 def _number(number: Any) -> bytes:
     """Every fraction here is a sum of doubles, so its denominator is a power of two."""
     fraction = Fraction(number)
-    top, places = fraction.numerator, fraction.denominator.bit_length() - 1
+    top, binary_places = fraction.numerator, fraction.denominator.bit_length() - 1
     size = top.bit_length() // 8 + 1
-    return struct.pack("<II", size, places) + top.to_bytes(size, "little", signed=True)
+    return struct.pack("<II", size, binary_places) + top.to_bytes(size, "little", signed=True)
 
 
 def _numbers(state: bytes) -> Iterator[Any]:
     at = 0
     while at < len(state):
-        size, places = struct.unpack_from("<II", state, at)
+        size, binary_places = struct.unpack_from("<II", state, at)
         at += 8
-        check(size <= len(state) - at and places <= _MOST_PLACES, STATE, "a number is longer than what there is")
+        check(size <= len(state) - at and binary_places <= _MOST_BINARY_PLACES, STATE, "the data ends inside a number")
         top = int.from_bytes(state[at : at + size], "little", signed=True)
-        yield Fraction(top, 1 << places) if places else top
+        yield Fraction(top, 1 << binary_places) if binary_places else top
         at += size
 
 
@@ -141,9 +141,9 @@ def _table(rows: Iterable[Iterable[Any]]) -> list[Any]:
     return [len(lists), *(number for row in lists for number in (len(row), *row))]
 
 
-def _some(numbers: Iterator[Any]) -> list[Any]:
+def _read_list(numbers: Iterator[Any]) -> list[Any]:
     return [next(numbers) for _ in range(next(numbers))]
 
 
 def _read_table(numbers: Iterator[Any]) -> list[list[Any]]:
-    return [_some(numbers) for _ in range(next(numbers))]
+    return [_read_list(numbers) for _ in range(next(numbers))]

@@ -138,10 +138,10 @@ class Buffered:
 
     def _windows_over(self, buffer: SequenceBuffer, until: int | None) -> Iterator[WindowEvents]:
         extent, buffered, position = self.program.extent, buffer.buffered, self._position(buffer.buffered)
-        at = 0
-        while at < len(position):
+        row = 0
+        while row < len(position):
             # The first window that holds the event and that no earlier call has given.
-            window = max((int(position[at]) - extent.length) // extent.slide + 1, buffer.begun)
+            window = max((int(position[row]) - extent.length) // extent.slide + 1, buffer.begun)
             if extent.by_place:
                 window = max(window, 0)
             start = window * extent.slide
@@ -151,7 +151,7 @@ class Buffered:
             if first < behind:
                 yield WindowEvents(start, buffered.select(slice(first, behind)))
             buffer.begun = window + 1
-            at = int(np.searchsorted(position, buffer.begun * extent.slide))
+            row = int(np.searchsorted(position, buffer.begun * extent.slide))
         if until is not None:
             # Windows that end at or before `until` are over, even if they have no events.
             buffer.begun = max(buffer.begun, (until - extent.length) // extent.slide + 1)

@@ -134,19 +134,19 @@ def unpack_events(data: bytes, reads: Reads, types: Sequence[np.dtype[np.generic
     (count,) = struct.unpack_from("<q", data)
     columns, bit_columns = 3 + len(types), len(reads.conditions) + len(reads.values)
     size = 8 + 8 * columns * count + bit_columns * ((count + 7) // 8)
-    check(count >= 0 and size == len(data), BUFFER_STATE, "they have another length than they say")
-    at = 8
+    check(count >= 0 and size == len(data), BUFFER_STATE, "the stored length doesn't match the data")
+    offset = 8
 
     def column(kind: np.dtype[np.generic]) -> NDArray[np.generic]:
-        nonlocal at
-        at += 8 * count
-        return np.frombuffer(data, kind, count, at - 8 * count)
+        nonlocal offset
+        offset += 8 * count
+        return np.frombuffer(data, kind, count, offset - 8 * count)
 
     def bits() -> Bools:
-        nonlocal at
+        nonlocal offset
         size = (count + 7) // 8
-        at += size
-        return np.unpackbits(np.frombuffer(data, np.uint8, size, at - size), count=count).astype(bool)
+        offset += size
+        return np.unpackbits(np.frombuffer(data, np.uint8, size, offset - size), count=count).astype(bool)
 
     time, place, name = (column(np.dtype(np.int64)) for _ in range(3))
     values = tuple(column(kind) for kind in types)

@@ -47,7 +47,7 @@ class OrderedEdges:
     def __init__(self, program: Program, exact: bool) -> None:
         self.program = program
         self.exact = exact
-        self.holders = HolderPlan(program)
+        self.holder_plan = HolderPlan(program)
         self.reads = Reads.of(program)
 
     def totals(
@@ -72,13 +72,13 @@ class OrderedEdges:
         check_stopped()
         ranked = self._ranked(buffered, starts, only_first, value_bits(values))
         check_stopped()
-        held, places = self._held(ranked)
-        sums, slots = layout.room(places, self.exact, ra.COLUMNS), layout.arrays()
+        holders, sum_count = self._holder_state(ranked)
+        sums, slots = layout.new_sums(sum_count, self.exact, ra.COLUMNS), layout.arrays()
         results = RunningResults(layout, self.exact)
         progress = np.zeros(ra.PROGRESS, np.int64)
         while True:
-            plan = self.holders.plan
-            status = ok.evaluate_windows(plan, slots, held, ranked, values, sums, results.out, progress, stop_flag())
+            plan = self.holder_plan.plan
+            status = ok.evaluate_windows(plan, slots, holders, ranked, values, sums, results.out, progress, stop_flag())
             check_stopped()
             match status:
                 case ra.FINISHED:
@@ -94,8 +94,8 @@ class OrderedEdges:
                     raise AssertionError("a number did not fit where it had to")
 
     def _column(self, buffered: BufferedEvents, value: int) -> tuple[NDArray[Any], Bools]:
-        at = self.reads.values.index(value)
-        return buffered.values[at], buffered.valid[at]
+        index = self.reads.values.index(value)
+        return buffered.values[index], buffered.valid[index]
 
     def _is_real(self, buffered: BufferedEvents, value: int) -> bool:
         return value != NO_VALUE and self._column(buffered, value)[0].dtype == np.float64
@@ -111,7 +111,7 @@ class OrderedEdges:
         program, count = self.program, len(buffered.time)
         conditions = self.reads.conditions
         mask = label_masks(program, lambda number: buffered.conditions[conditions.index(number)], count)
-        tests = self.holders.tests
+        tests = self.holder_plan.tests
         rank, below, until = (np.zeros((len(tests), count), np.int64) for _ in range(3))
         ranks, pair_of = np.zeros((len(tests), len(starts) - 1), np.int64), np.full(len(tests), -1, np.int64)
         for i, test in enumerate(tests):
@@ -156,21 +156,21 @@ class OrderedEdges:
         until = np.searchsorted(different, candidates, "right") - first
         return rank, below, until, np.diff(np.searchsorted(different, np.append(windows, len(windows)) * len(every)))
 
-    def _held(self, ranked: ok.Ranked) -> tuple[ok.Held, int]:
-        """Where the sums and logs of each holder begin, and the number of sums. The sizes suffice for every window."""
+    def _holder_state(self, ranked: ok.Ranked) -> tuple[ok.HolderState, int]:
+        """The holders' arrays, and the number of sums. The sizes suffice for every window."""
         longest = int(np.diff(ranked.starts).max(initial=0))
         most = ranked.ranks.max(axis=1, initial=0)
         sizes, logs = [], []
-        for holder in self.holders.holders:
-            wanted = 1 if holder.kind == ok.PLAIN else longest if holder.kind == ok.LISTED else None
-            sizes.append(int(most[holder.test]) + 1 if wanted is None else wanted)
+        for holder in self.holder_plan.holders:
+            fixed_size = 1 if holder.kind == ok.PLAIN else longest if holder.kind == ok.LISTED else None
+            sizes.append(int(most[holder.test]) + 1 if fixed_size is None else fixed_size)
             logs.append(0 if holder.kind == ok.PLAIN else longest)
         begins = np.append(np.diff(ranked.time, prepend=0) != 0, True)
         begins[ranked.starts] = True
         ties = np.diff(np.flatnonzero(begins)).max(initial=0)
-        waiting = int(ties) * len(self.holders.classes) + 1
+        waiting = int(ties) * len(self.holder_plan.classes) + 1
         base = np.cumsum([0, *sizes])
-        held = ok.Held(
+        holders = ok.HolderState(
             base,
             np.cumsum([0, *logs]),
             np.zeros(sum(logs), np.int64),
@@ -178,7 +178,7 @@ class OrderedEdges:
             np.zeros(waiting, np.int64),
             np.zeros(waiting, np.int64),
         )
-        return held, int(base[-1]) + waiting
+        return holders, int(base[-1]) + waiting
 
     def _with_pairs(
         self, ranked: ok.Ranked, buffered: BufferedEvents, pair_tests: Sequence[PairTest], first: int
@@ -195,7 +195,7 @@ class OrderedEdges:
             end += 1
         begin = ranked.starts[window[: end - first]]
         passes = np.zeros((len(ranked.passes), end - first, longest), bool)
-        for i, test in enumerate(self.holders.tests):
+        for i, test in enumerate(self.holder_plan.tests):
             if test.pair_test is None:
                 continue
             later = np.flatnonzero((ranked.mask[first:end] >> test.after) & 1) + first

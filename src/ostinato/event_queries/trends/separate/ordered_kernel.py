@@ -22,7 +22,7 @@ from ostinato.event_queries.trends.separate.running_arrays import (
     SEQUENCE,
     STOPPED,
 )
-from ostinato.event_queries.trends.separate.running_state import give
+from ostinato.event_queries.trends.separate.running_state import write_result
 from ostinato.event_queries.trends.separate.sums import Bools, Ints, clear, merge, take_values
 from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
 from ostinato.kernels.numbers.limbs import BITS, bit_length
@@ -91,7 +91,9 @@ class Ranked(NamedTuple):
     value_bits: int
 
 
-class Held(NamedTuple):
+class HolderState(NamedTuple):
+    """The sums and logs of all holders."""
+
     base: Ints
     """Where the sums of each holder begin. Behind the last holder there are sums for events of one time."""
     log_base: Ints
@@ -103,42 +105,42 @@ class Held(NamedTuple):
 
 
 @inline_kernel
-def _put(slots, sums, held, ranked, plan, holder, window, row, source):  # type: ignore[no-untyped-def]
+def _put(slots, sums, holders, ranked, plan, holder, window, row, source):  # type: ignore[no-untyped-def]
     """Adds the event's sum, at index `source`, to a holder."""
-    kind, base = plan.kind[holder], held.base[holder]
+    kind, base = plan.kind[holder], holders.base[holder]
     if kind == PLAIN:
         return merge(slots, sums, base, source)
     test = plan.test[holder]
-    at = row - ranked.starts[window] if kind == LISTED else ranked.rank[test, row]
-    if kind != LISTED and at == 0:
+    index = row - ranked.starts[window] if kind == LISTED else ranked.rank[test, row]
+    if kind != LISTED and index == 0:
         return True
     if kind == ABOVE:
-        at = ranked.ranks[test, window] + 1 - at
-    held.log[held.log_base[holder] + held.logged[holder]] = at
-    held.logged[holder] += 1
+        index = ranked.ranks[test, window] + 1 - index
+    holders.log[holders.log_base[holder] + holders.logged[holder]] = index
+    holders.logged[holder] += 1
     fits = True
-    last = ranked.ranks[test, window] if kind in (BELOW, ABOVE) else at
+    last = ranked.ranks[test, window] if kind in (BELOW, ABOVE) else index
     if kind == LISTED:
-        clear(slots, sums, base + at)
-    while at <= last:
-        fits &= merge(slots, sums, base + at, source)
-        at += (at & -at) if kind != LISTED else 1
+        clear(slots, sums, base + index)
+    while index <= last:
+        fits &= merge(slots, sums, base + index, source)
+        index += (index & -index) if kind != LISTED else 1
     return fits
 
 
 @inline_kernel
-def _take(slots, sums, held, ranked, plan, edge, window, row, into):  # type: ignore[no-untyped-def]
+def _take(slots, sums, holders, ranked, plan, edge, window, row, into):  # type: ignore[no-untyped-def]
     """Adds the sum that the holder of an edge has for the event to the sum at `into`."""
     holder = plan.edge_holder[edge]
-    kind, base = plan.kind[holder], held.base[holder]
+    kind, base = plan.kind[holder], holders.base[holder]
     if kind == PLAIN:
         return merge(slots, sums, into, base)
     test = plan.test[holder]
     fits = True
     if kind == LISTED:
         pair = ranked.pair_of[test]
-        for i in range(held.logged[holder]):
-            earlier = held.log[held.log_base[holder] + i]
+        for i in range(holders.logged[holder]):
+            earlier = holders.log[holders.log_base[holder] + i]
             if ranked.passes[pair, row - ranked.first, earlier]:
                 fits &= merge(slots, sums, into, base + earlier)
         return fits
@@ -150,39 +152,39 @@ def _take(slots, sums, held, ranked, plan, edge, window, row, into):  # type: ig
             fits = merge(slots, sums, into, base + until)
         return fits
     if kind == BELOW:
-        at = until if plan.edge_equal[edge] == WITH_EQUAL else below
+        index = until if plan.edge_equal[edge] == WITH_EQUAL else below
     else:
-        at = ranked.ranks[test, window] - (below if plan.edge_equal[edge] == WITH_EQUAL else until)
-    while at > 0:
-        fits &= merge(slots, sums, into, base + at)
-        at &= at - 1
+        index = ranked.ranks[test, window] - (below if plan.edge_equal[edge] == WITH_EQUAL else until)
+    while index > 0:
+        fits &= merge(slots, sums, into, base + index)
+        index &= index - 1
     return fits
 
 
 @called_kernel
-def _empty(slots, sums, held, ranked, plan, holder, window):  # type: ignore[no-untyped-def]
+def _empty(slots, sums, holders, ranked, plan, holder, window):  # type: ignore[no-untyped-def]
     """Empties a holder. Only entries made since the last time are cleared, so this costs no more than adding did."""
-    kind, base = plan.kind[holder], held.base[holder]
+    kind, base = plan.kind[holder], holders.base[holder]
     if kind == PLAIN:
         clear(slots, sums, base)
         return
-    for i in range(held.logged[holder]):
-        at = held.log[held.log_base[holder] + i]
-        last = ranked.ranks[plan.test[holder], window] if kind in (BELOW, ABOVE) else at
-        while at <= last and kind != LISTED:
-            clear(slots, sums, base + at)
-            at += at & -at
-    held.logged[holder] = 0
+    for i in range(holders.logged[holder]):
+        index = holders.log[holders.log_base[holder] + i]
+        last = ranked.ranks[plan.test[holder], window] if kind in (BELOW, ABOVE) else index
+        while index <= last and kind != LISTED:
+            clear(slots, sums, base + index)
+            index += index & -index
+    holders.logged[holder] = 0
 
 
 @inline_kernel
-def _has_room(plan, sums, held, ranked, width, many):  # type: ignore[no-untyped-def]
+def _has_room(plan, sums, holders, ranked, width, many):  # type: ignore[no-untyped-def]
     """Whether `many` events of one time will fit. No holder of a class has more than the class's total."""
     if not sums.integers.exact:
         return True
     longest = np.int64(1)
     for holder in plan.totals:
-        longest = max(longest, sums.integers.length[held.base[holder] * width])
+        longest = max(longest, sums.integers.length[holders.base[holder] * width])
     bits = BITS * longest + bit_length(np.int64(many * len(plan.edge_holder) + 1)) + 1
     if width > 1:
         bits += ranked.value_bits + bit_length(np.int64(len(ranked.time))) + 1
@@ -190,9 +192,9 @@ def _has_room(plan, sums, held, ranked, width, many):  # type: ignore[no-untyped
 
 
 @inline_kernel
-def _step(slots, sums, held, ranked, values, plan, window, row, end):  # type: ignore[no-untyped-def]
+def _step(slots, sums, holders, ranked, values, plan, window, row, end):  # type: ignore[no-untyped-def]
     """Processes the events `row:end` of one time: all of them read before any of them is added."""
-    spare = held.base[len(plan.kind)]
+    spare = holders.base[len(plan.kind)]
     first = ranked.starts[window]
     fits = True
     new = 0
@@ -204,37 +206,37 @@ def _step(slots, sums, held, ranked, values, plan, window, row, end):  # type: i
             for edge in range(plan.edge_at[label], plan.edge_at[label + 1]):
                 if plan.edge_class[edge] != before:
                     before = plan.edge_class[edge]
-                    held.new_class[new] = before
-                    held.new_row[new] = each
+                    holders.new_class[new] = before
+                    holders.new_row[new] = each
                     clear(slots, sums, spare + new)
                     new += 1
                 if ranked.only_first and each > first and plan.edge_holder[edge] < plan.start:
                     continue
-                fits &= _take(slots, sums, held, ranked, plan, edge, window, each, spare + new - 1)
+                fits &= _take(slots, sums, holders, ranked, plan, edge, window, each, spare + new - 1)
                 if edge + 1 == plan.edge_at[label + 1] or plan.edge_class[edge + 1] != before:
                     fits &= take_values(slots, sums, values, spare + new - 1, spare + new - 1, each, label)
     for each in range(row, end):
         for absence in range(len(plan.reset_at) - 1):
             if (ranked.mask[each] >> (plan.labels + absence)) & 1:
                 for at in range(plan.reset_at[absence], plan.reset_at[absence + 1]):
-                    _empty(slots, sums, held, ranked, plan, plan.reset_holder[at], window)
+                    _empty(slots, sums, holders, ranked, plan, plan.reset_holder[at], window)
     for i in range(new):
-        of = held.new_class[i]
+        of = holders.new_class[i]
         for at in range(plan.holder_at[of], plan.holder_at[of + 1]):
-            fits &= _put(slots, sums, held, ranked, plan, plan.holder_of[at], window, held.new_row[i], spare + i)
+            fits &= _put(slots, sums, holders, ranked, plan, plan.holder_of[at], window, holders.new_row[i], spare + i)
     return fits
 
 
 @borrowing_kernel
-def evaluate_windows(plan, slots, held, ranked, values, sums, out, progress, stopped):  # type: ignore[no-untyped-def]
+def evaluate_windows(plan, slots, holders, ranked, values, sums, out, progress, stopped):  # type: ignore[no-untyped-def]
     """Evaluates all windows from `progress` on. The sequence of a result is the number of its window."""
     width = slots.integers_on.shape[0] + 1
-    spare = held.base[len(plan.kind)]
+    spare = holders.base[len(plan.kind)]
     while progress[SEQUENCE] < len(ranked.starts) - 1:
         window = progress[SEQUENCE]
         if progress[LOADED] == 0:
             for holder in range(plan.start):
-                set_small(sums.integers, held.base[holder] * width, 1)
+                set_small(sums.integers, holders.base[holder] * width, 1)
             progress[LOADED] = 1
             progress[ROW] = ranked.starts[window]
         row, count = progress[ROW], ranked.starts[window + 1]
@@ -245,23 +247,23 @@ def evaluate_windows(plan, slots, held, ranked, values, sums, out, progress, sto
             while end < count and ranked.time[end] == ranked.time[row]:
                 end += 1
             progress[ROW] = row
-            if not _has_room(plan, sums, held, ranked, width, end - row):
+            if not _has_room(plan, sums, holders, ranked, width, end - row):
                 return MORE_COLUMNS
             if ranked.passes.shape[0] > 0 and end > ranked.end:
                 return MORE_PAIRS
-            if not _step(slots, sums, held, ranked, values, plan, window, row, end):
+            if not _step(slots, sums, holders, ranked, values, plan, window, row, end):
                 return FAILED
             row = end
         progress[ROW] = row
         clear(slots, sums, spare)
         for holder in plan.results:
-            if not merge(slots, sums, spare, held.base[holder]):
+            if not merge(slots, sums, spare, holders.base[holder]):
                 return MORE_COLUMNS
-        status = give(slots, sums, out, progress, spare, np.int64(0))
+        status = write_result(slots, sums, out, progress, spare, np.int64(0))
         if status != FINISHED:
             return status
         for holder in range(len(plan.kind)):
-            _empty(slots, sums, held, ranked, plan, holder, window)
+            _empty(slots, sums, holders, ranked, plan, holder, window)
         progress[SEQUENCE] += 1
         progress[LOADED] = 0
     return FINISHED

@@ -29,30 +29,30 @@ SLACK = 3
 
 
 class RunningArrays(NamedTuple):
-    """A program as arrays. A place is a running sum of a lane."""
+    """A program as arrays. Each lane has `sums_per_lane` running sums, with these numbers."""
 
-    places: int
+    sums_per_lane: int
     states: int
     edge_at: Ints
     """The edges of a label are `edge_at[label]:edge_at[label + 1]`, ordered so that sums can be changed at once."""
     edge_source: Ints
-    """A place."""
+    """A running sum."""
     edge_state: Ints
     edge_target: Ints
     """A state."""
     at_once: Bools
-    """For each label, whether its edges have such an order. Only if every state has a single place."""
-    place_at: Ints
-    place_of: Ints
-    """State s adds to the places `place_of[place_at[s]:place_at[s + 1]]`."""
+    """For each label, whether its edges have such an order. Only if every state has a single running sum."""
+    sum_at: Ints
+    sum_of: Ints
+    """State s adds to the running sums `sum_of[sum_at[s]:sum_at[s + 1]]`."""
     passing: Bools
-    """Places that a run leaves: with NEXT when it is extended, with STRICT after one event."""
+    """Running sums that a run leaves: with NEXT when it is extended, with STRICT after one event."""
     starts: Ints
-    """The places of START; they hold 1."""
+    """The running sums of START; they hold 1."""
     results: Ints
     reset_at: Ints
-    reset_place: Ints
-    """Absence a empties the places `reset_place[reset_at[a]:reset_at[a + 1]]`."""
+    reset_sum: Ints
+    """Absence a empties the running sums `reset_sum[reset_at[a]:reset_at[a + 1]]`."""
     labels: int
     start_labels: int
     """One bit for each label that leads away from START."""
@@ -83,7 +83,7 @@ class EventRows(NamedTuple):
 
 
 class Lanes(NamedTuple):
-    """A ring of `capacity` lanes and some spare lanes. Place p of lane i is `i * places + p`."""
+    """A ring of `capacity` lanes and some spare lanes. Sum s of lane i has the index `i * sums_per_lane + s`."""
 
     capacity: int
     low: Ints
@@ -102,8 +102,8 @@ class RunningOutput(NamedTuple):
     seen: NDArray[np.uint8]
 
 
-class Words(NamedTuple):
-    """States of all sequences as words: `words[at[s]:at[s + 1]]`."""
+class StoredSums(NamedTuple):
+    """Stored states of all sequences. Sequence s has the words `words[starts[s]:starts[s + 1]]`."""
 
-    at: Ints
+    starts: Ints
     words: Ints

@@ -18,21 +18,21 @@ _LARGEST_EXPONENT = 1 << 40
 
 
 @inline_kernel
-def _after_extended(words, at, end):  # type: ignore[no-untyped-def]
+def _after_extended(words, offset, end):  # type: ignore[no-untyped-def]
     """Checks a double and its exponent; returns the position behind them, or BROKEN."""
-    if at + 2 > end or words[at + 1] % STEP != 0 or abs(words[at + 1]) > _LARGEST_EXPONENT:
+    if offset + 2 > end or words[offset + 1] % STEP != 0 or abs(words[offset + 1]) > _LARGEST_EXPONENT:
         return BROKEN
-    return at + 2
+    return offset + 2
 
 
 @inline_kernel
-def _after_number(words, at, end, exact):  # type: ignore[no-untyped-def]
+def _after_number(words, offset, end, exact):  # type: ignore[no-untyped-def]
     if not exact:
-        return _after_extended(words, at, end)
-    if at >= end or words[at] < 1 or words[at] > end - at - 1:
+        return _after_extended(words, offset, end)
+    if offset >= end or words[offset] < 1 or words[offset] > end - offset - 1:
         return BROKEN
-    last = at + words[at]
-    for limb in range(at + 1, last):
+    last = offset + words[offset]
+    for limb in range(offset + 1, last):
         if words[limb] < 0 or words[limb] >= BASE:
             return BROKEN
     if words[last] < -BASE or words[last] >= BASE:
@@ -41,23 +41,23 @@ def _after_number(words, at, end, exact):  # type: ignore[no-untyped-def]
 
 
 @inline_kernel
-def _after_place(words, at, end, exact, sizes):  # type: ignore[no-untyped-def]
-    """Checks one place. `sizes`: how many whole numbers, doubles, best values and flags a place has."""
+def _after_sum(words, offset, end, exact, sizes):  # type: ignore[no-untyped-def]
+    """Checks one running sum. `sizes`: how many whole numbers, doubles, best values and flags it has."""
     for _ in range(sizes[0]):
-        at = _after_number(words, at, end, exact)
-        if at == BROKEN:
+        offset = _after_number(words, offset, end, exact)
+        if offset == BROKEN:
             return BROKEN
     for _ in range(sizes[1]):
-        at = _after_extended(words, at, end)
-        if at == BROKEN:
+        offset = _after_extended(words, offset, end)
+        if offset == BROKEN:
             return BROKEN
-    at += sizes[2]
-    if at + sizes[3] > end:
+    offset += sizes[2]
+    if offset + sizes[3] > end:
         return BROKEN
-    for flag in range(at, at + sizes[3]):
+    for flag in range(offset, offset + sizes[3]):
         if words[flag] < 0 or words[flag] > 255:
             return BROKEN
-    return at + sizes[3]
+    return offset + sizes[3]
 
 
 @inline_kernel
@@ -76,23 +76,23 @@ def _is_lane(plan, low, high, before):  # type: ignore[no-untyped-def]
 def are_sound(plan, states, exact, sizes):  # type: ignore[no-untyped-def]
     """Checks the words of all sequences."""
     words = states.words
-    for sequence in range(len(states.at) - 1):
-        at, end = states.at[sequence], states.at[sequence + 1]
-        if at == end:
+    for sequence in range(len(states.starts) - 1):
+        offset, end = states.starts[sequence], states.starts[sequence + 1]
+        if offset == end:
             continue
-        many = words[at]
-        if many < 0 or many > end - at:
+        lane_count = words[offset]
+        if lane_count < 0 or lane_count > end - offset:
             return False
-        at = _after_place(words, at + 1, end, exact, sizes)
+        offset = _after_sum(words, offset + 1, end, exact, sizes)
         before = -FAR - 1
-        for _ in range(many):
-            if at == BROKEN or at + 2 > end or not _is_lane(plan, words[at], words[at + 1], before):
+        for _ in range(lane_count):
+            if offset == BROKEN or offset + 2 > end or not _is_lane(plan, words[offset], words[offset + 1], before):
                 return False
-            before = words[at]
-            at += 2
-            for _ in range(plan.places):
-                if at != BROKEN:
-                    at = _after_place(words, at, end, exact, sizes)
-        if at != end:
+            before = words[offset]
+            offset += 2
+            for _ in range(plan.sums_per_lane):
+                if offset != BROKEN:
+                    offset = _after_sum(words, offset, end, exact, sizes)
+        if offset != end:
             return False
     return True

@@ -1,9 +1,9 @@
 """Running sums for each state of an automaton: the kernel for programs without tests between events.
 
-A lane is an open window or, with a span, a time at which trends start. Each lane has places: sums over the trends that
-ended in a state so far. For each transition of an event's label, the kernel adds the sum at the source to the sum at
-the target. So an event costs the same for any number of earlier events. Events of the same time must not see each
-other: their gains wait in a spare lane until all of them have read.
+A lane is an open window or, with a span, a time at which trends start. Each lane has running sums:
+sums over the trends that ended in a state so far. For each transition of an event's label, the kernel adds the sum at
+the source to the sum at the target. So an event costs the same for any number of earlier events. Events of the same
+time must not see each other: their gains wait in a spare lane until all of them have read.
 
 The kernel never raises. It returns a status, and `progress` says where to continue.
 """
@@ -36,8 +36,8 @@ from ostinato.event_queries.trends.separate.running_arrays import (
     WINDOWS,
     WORDS,
 )
-from ostinato.event_queries.trends.separate.running_state import give, load, save
-from ostinato.event_queries.trends.separate.sums import clear, lead, merge
+from ostinato.event_queries.trends.separate.running_state import load, save, write_result
+from ostinato.event_queries.trends.separate.sums import clear, extend_into, merge
 from ostinato.kernels.kernel_cache import borrowing_kernel, called_kernel, inline_kernel
 from ostinato.kernels.numbers.limbs import BITS, bit_length
 from ostinato.kernels.numbers.number_table import set_small
@@ -46,11 +46,11 @@ from ostinato.kernels.numbers.number_table import set_small
 @inline_kernel
 def _open(plan, slots, lanes, sums, progress, low, high):  # type: ignore[no-untyped-def]
     lane = (progress[HEAD] + progress[LANES]) % lanes.capacity
-    for place in range(lane * plan.places, (lane + 1) * plan.places):
-        clear(slots, sums, place)
+    for sum_index in range(lane * plan.sums_per_lane, (lane + 1) * plan.sums_per_lane):
+        clear(slots, sums, sum_index)
     width = slots.integers_on.shape[0] + 1
     for start in plan.starts:
-        set_small(sums.integers, (lane * plan.places + start) * width, 1)
+        set_small(sums.integers, (lane * plan.sums_per_lane + start) * width, 1)
     lanes.low[lane] = low
     lanes.high[lane] = high
     progress[LANES] += 1
@@ -100,12 +100,12 @@ def _has_room(plan, slots, lanes, rows, integers, progress, many):  # type: igno
         return True
     edges = len(plan.edge_source)
     more = bit_length(np.int64(many * edges + 1)) + 1
-    room = BITS * (integers.limbs.shape[1] - SLACK)
+    free_bits = BITS * (integers.limbs.shape[1] - SLACK)
     counts = progress[COUNT_BITS] + more
     sums = max(progress[SLOT_BITS], progress[COUNT_BITS] + rows.value_bits) + more + 1
-    if max(counts, sums) > room:
+    if max(counts, sums) > free_bits:
         longest = np.int64(1)
-        size = plan.places * (slots.integers_on.shape[0] + 1)
+        size = plan.sums_per_lane * (slots.integers_on.shape[0] + 1)
         for i in range(progress[LANES]):
             lane = (progress[HEAD] + i) % lanes.capacity
             for number in range(lane * size, (lane + 1) * size):
@@ -113,7 +113,7 @@ def _has_room(plan, slots, lanes, rows, integers, progress, many):  # type: igno
         # Some slack, so that the lengths aren't looked up again with every event.
         counts = BITS * (longest + 1) + more
         sums = BITS * (longest + 1) + rows.value_bits + more + 1
-        if max(counts, sums) > room:
+        if max(counts, sums) > free_bits:
             return False
         counts -= BITS
         sums -= BITS
@@ -125,14 +125,14 @@ def _has_room(plan, slots, lanes, rows, integers, progress, many):  # type: igno
 @called_kernel
 def _step(plan, slots, lanes, rows, values, sums, lane, row, end):  # type: ignore[no-untyped-def]
     """Applies the events `row:end` of one time to one lane."""
-    base = lane * plan.places
-    spare = (lanes.capacity + WAITING) * plan.places
+    base = lane * plan.sums_per_lane
+    spare = (lanes.capacity + WAITING) * plan.sums_per_lane
     low, high = lanes.low[lane], lanes.high[lane]
     fits = True
     if plan.selection == STRICT and not rows.linked[row]:
-        for place in range(plan.places):
-            if plan.passing[place]:
-                clear(slots, sums, base + place)
+        for sum_in_lane in range(plan.sums_per_lane):
+            if plan.passing[sum_in_lane]:
+                clear(slots, sums, base + sum_in_lane)
     for each in range(row, end):
         position = rows.position[each]
         if not low <= position < high:
@@ -146,25 +146,25 @@ def _step(plan, slots, lanes, rows, values, sums, lane, row, end):  # type: igno
                 state = plan.edge_target[edge]
                 lanes.touched[state] = True
                 source = base + plan.edge_source[edge]
-                fits &= lead(slots, sums, values, spare + state, source, each, label)
+                fits &= extend_into(slots, sums, values, spare + state, source, each, label)
     _leave(plan, slots, lanes, rows, sums, lane, row, end)
     for state in range(plan.states):
         if lanes.touched[state]:
             lanes.touched[state] = False
-            for at in range(plan.place_at[state], plan.place_at[state + 1]):
-                fits &= merge(slots, sums, base + plan.place_of[at], spare + state)
+            for at in range(plan.sum_at[state], plan.sum_at[state + 1]):
+                fits &= merge(slots, sums, base + plan.sum_of[at], spare + state)
             clear(slots, sums, spare + state)
     return fits
 
 
 @inline_kernel
 def _leave(plan, slots, lanes, rows, sums, lane, row, end):  # type: ignore[no-untyped-def]
-    """Empties the places that runs leave at this time, and those that an absence ends."""
-    base = lane * plan.places
+    """Empties the running sums that runs leave at this time, and those that an absence ends."""
+    base = lane * plan.sums_per_lane
     if plan.selection == STRICT:
-        for place in range(plan.places):
-            if plan.passing[place]:
-                clear(slots, sums, base + place)
+        for sum_in_lane in range(plan.sums_per_lane):
+            if plan.passing[sum_in_lane]:
+                clear(slots, sums, base + sum_in_lane)
     for each in range(row, end):
         if not lanes.low[lane] <= rows.position[each] < lanes.high[lane]:
             continue
@@ -177,7 +177,7 @@ def _leave(plan, slots, lanes, rows, sums, lane, row, end):  # type: ignore[no-u
         for absence in range(len(plan.reset_at) - 1):
             if (rows.mask[each] >> (plan.labels + absence)) & 1:
                 for at in range(plan.reset_at[absence], plan.reset_at[absence + 1]):
-                    clear(slots, sums, base + plan.reset_place[at])
+                    clear(slots, sums, base + plan.reset_sum[at])
 
 
 @called_kernel
@@ -185,13 +185,13 @@ def _close(plan, slots, lanes, sums, out, progress):  # type: ignore[no-untyped-
     """Closes the oldest lane: writes its results, or adds them to those of the span."""
     lane = progress[HEAD]
     width = slots.integers_on.shape[0] + 1
-    total = (lanes.capacity + SUMMED) * plan.places
+    total = (lanes.capacity + SUMMED) * plan.sums_per_lane
     clear(slots, sums, total)
-    for place in plan.results:
-        if not merge(slots, sums, total, lane * plan.places + place):
+    for sum_in_lane in plan.results:
+        if not merge(slots, sums, total, lane * plan.sums_per_lane + sum_in_lane):
             return MORE_COLUMNS
     if plan.bound == SPAN:
-        over = (lanes.capacity + OVER) * plan.places
+        over = (lanes.capacity + OVER) * plan.sums_per_lane
         for w in range(width):
             longer = max(sums.integers.length[over * width + w], sums.integers.length[total * width + w])
             if sums.integers.exact and longer + 1 > sums.integers.limbs.shape[1]:
@@ -199,7 +199,7 @@ def _close(plan, slots, lanes, sums, out, progress):  # type: ignore[no-untyped-
         if not merge(slots, sums, over, total):
             return FAILED
     else:
-        status = give(slots, sums, out, progress, total, lanes.low[lane])
+        status = write_result(slots, sums, out, progress, total, lanes.low[lane])
         if status != FINISHED:
             return status
     progress[HEAD] = (lane + 1) % lanes.capacity
@@ -215,9 +215,9 @@ def advance_sums(plan, slots, lanes, rows, values, sums, out, before, after, pro
     """Processes all sequences from `progress` on. States are read from `before` and written to `after`."""
     # Arrays as plain locals: each access to a tuple makes the compiler handle all of its fields.
     starts, time, positions, labels = rows.starts, rows.time, rows.position, rows.label
-    low, high, capacity, places = lanes.low, lanes.high, lanes.capacity, plan.places
+    low, high, capacity, sums_per_lane = lanes.low, lanes.high, lanes.capacity, plan.sums_per_lane
     edge_at, edge_source, edge_state, edge_target = plan.edge_at, plan.edge_source, plan.edge_state, plan.edge_target
-    place_at, place_of, can_at_once, in_span = plan.place_at, plan.place_of, plan.at_once, plan.bound == SPAN
+    sum_at, sum_of, can_at_once, in_span = plan.sum_at, plan.sum_of, plan.at_once, plan.bound == SPAN
     sequences = len(starts) - 1
     while progress[SEQUENCE] < sequences:
         sequence = progress[SEQUENCE]
@@ -250,13 +250,13 @@ def advance_sums(plan, slots, lanes, rows, values, sums, out, before, after, pro
             lane = progress[HEAD]
             for _ in range(progress[LANES]):
                 if at_once:
-                    base = lane * places
+                    base = lane * sums_per_lane
                     for edge in range(edge_at[label], edge_at[label + 1]):
                         if in_span and edge_state[edge] == 0 and position != low[lane]:
                             continue
-                        into = base + place_of[place_at[edge_target[edge]]]
+                        into = base + sum_of[sum_at[edge_target[edge]]]
                         source = base + edge_source[edge]
-                        fits &= lead(slots, sums, values, into, source, row, label)
+                        fits &= extend_into(slots, sums, values, into, source, row, label)
                 else:
                     fits &= _step(plan, slots, lanes, rows, values, sums, lane, row, end)
                 lane += 1
@@ -270,22 +270,22 @@ def advance_sums(plan, slots, lanes, rows, values, sums, out, before, after, pro
             status = _close(plan, slots, lanes, sums, out, progress)
             if status != FINISHED:
                 return status
-        over = (capacity + OVER) * places
+        over = (capacity + OVER) * sums_per_lane
         if rows.final:
             if in_span:
-                status = give(slots, sums, out, progress, over, np.int64(-FAR - 1))
+                status = write_result(slots, sums, out, progress, over, np.int64(-FAR - 1))
                 if status != FINISHED:
                     return status
         else:
             if plan.selection == STRICT and not rows.tail[sequence]:
                 for lane in range(capacity):
-                    for place in range(places):
-                        if plan.passing[place]:
-                            clear(slots, sums, lane * places + place)
+                    for sum_in_lane in range(sums_per_lane):
+                        if plan.passing[sum_in_lane]:
+                            clear(slots, sums, lane * sums_per_lane + sum_in_lane)
             status = save(plan, slots, lanes, sums, after, progress)
             if status != FINISHED:
                 return status
-        after.at[sequence + 1] = progress[WORDS]
+        after.starts[sequence + 1] = progress[WORDS]
         progress[SEQUENCE] += 1
         progress[LOADED] = 0
     return FINISHED

@@ -1,4 +1,4 @@
-"""Program -> the places of its running sums and the arrays for the kernel. Or the reason why it has none."""
+"""Program -> its running sums and the arrays for the kernel. Or the reason why it has none."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ SELECTIONS = {Selection.ANY: ANY, Selection.NEXT: NEXT, Selection.STRICT: STRICT
 BOUNDS = {BoundKind.NONE: UNBOUNDED, BoundKind.SPAN: SPAN, BoundKind.WINDOWS: WINDOWS}
 MOST_LANES = 100_000
 
-Place = tuple[int, frozenset[int], bool]
-"""A state, the absences that empty the place, and whether the place only collects results."""
+RunningSum = tuple[int, frozenset[int], bool]
+"""A state, the absences that empty the sum, and whether the sum only collects results."""
 
 
 def needs_events(program: Program) -> str | None:
@@ -39,11 +39,11 @@ def needs_events(program: Program) -> str | None:
     if not all(map(is_single, automaton.absences)):
         return "several events together must be absent"
     if between and program.selection is Selection.NEXT:
-        return "what must be absent decides which event is next"
+        return "the forbidden events decide which event is next"
     if before_start and extent.kind is BoundKind.SPAN:
         return "what must be absent before the first event depends on the last one"
     if program.selection is Selection.STRICT and extent.by_place and extent.kind is BoundKind.WINDOWS:
-        return "windows over places may part events of one time"
+        return "windows that count events may separate events of the same time"
     if len(automaton.labels) + len(automaton.absences) > MOST_BITS:
         return "more variables than bits in a word"
     if extent.kind is BoundKind.WINDOWS and extent.length // extent.slide > MOST_LANES:
@@ -65,13 +65,13 @@ def make_plan(program: Program) -> RunningArrays:
         for t in automaton.transitions
     ]
     passing_away = program.selection is not Selection.ANY
-    results: list[Place] = [(s, automaton.absences_at_end(s), passing_away) for s in sorted(automaton.accepting)]
-    plain: list[Place] = [(s, frozenset(), False) for s in range(automaton.states)]
+    results: list[RunningSum] = [(s, automaton.absences_at_end(s), passing_away) for s in sorted(automaton.accepting)]
+    plain: list[RunningSum] = [(s, frozenset(), False) for s in range(automaton.states)]
     used = set(sources) | set(results)
-    # Every state has a place of its own, whose number is the state's.
-    places = [*sorted(used, key=_order), *(p for p in plain if not any(u[0] == p[0] for u in used))]
-    number = {place: i for i, place in enumerate(places)}
-    of_state = [[i for i, place in enumerate(places) if place[0] == s] for s in range(automaton.states)]
+    # Every state has at least one running sum.
+    sums = [*sorted(used, key=_order), *(s for s in plain if not any(u[0] == s[0] for u in used))]
+    number = {each: i for i, each in enumerate(sums)}
+    of_state = [[i for i, each in enumerate(sums) if each[0] == s] for s in range(automaton.states)]
     single = not passing_away and all(len(of) == 1 for of in of_state) and not automaton.absences
     edge_at, edges, at_once = [0], [], []
     for label in range(len(automaton.labels)):
@@ -80,22 +80,22 @@ def make_plan(program: Program) -> RunningArrays:
         edges += [mine[i] for i in order] if order is not None else mine
         edge_at.append(len(edges))
         at_once.append(single and order is not None)
-    resets = [[i for i, place in enumerate(places) if a in place[1]] for a in range(len(automaton.absences))]
+    resets = [[i for i, each in enumerate(sums) if a in each[1]] for a in range(len(automaton.absences))]
     return RunningArrays(
-        places=len(places),
+        sums_per_lane=len(sums),
         states=automaton.states,
         edge_at=ints(edge_at),
         edge_source=ints(number[sources[i]] for i in edges),
         edge_state=ints(automaton.transitions[i].source for i in edges),
         edge_target=ints(automaton.transitions[i].target for i in edges),
         at_once=np.array(at_once, bool),
-        place_at=offsets(of_state),
-        place_of=ints(i for of in of_state for i in of),
-        passing=np.array([passing_away and not place[2] and place[0] != START for place in places], bool),
-        starts=ints(i for i, place in enumerate(places) if place[0] == START),
-        results=ints(number[place] for place in results),
+        sum_at=offsets(of_state),
+        sum_of=ints(i for of in of_state for i in of),
+        passing=np.array([passing_away and not each[2] and each[0] != START for each in sums], bool),
+        starts=ints(i for i, each in enumerate(sums) if each[0] == START),
+        results=ints(number[each] for each in results),
         reset_at=offsets(resets),
-        reset_place=ints(i for of in resets for i in of),
+        reset_sum=ints(i for of in resets for i in of),
         labels=len(automaton.labels),
         start_labels=sum(1 << label for label in automaton.first_labels()),
         selection=SELECTIONS[program.selection],
@@ -106,8 +106,9 @@ def make_plan(program: Program) -> RunningArrays:
     )
 
 
-def _order(place: Place) -> tuple[int, list[int], bool]:
-    return place[0], sorted(place[1]), place[2]
+def _order(running_sum: RunningSum) -> tuple[int, list[int], bool]:
+    state, absences, only_results = running_sum
+    return state, sorted(absences), only_results
 
 
 def in_place_order(edges: Sequence[tuple[int, int]]) -> list[int] | None:

@@ -25,11 +25,11 @@ class RunningResults:
         self.layout = layout
         self.exact = exact
         self.width = len(layout.integers) + 1
-        self.out = self._room(MOST_RECORDS, FIRST_LIMBS)
+        self.out = self._new_output(MOST_RECORDS, FIRST_LIMBS)
         self._taken: list[RunningOutput] = []
         self._numbers: list[list[Any]] = [[] for _ in range(self.width)]
 
-    def _room(self, records: int, limbs: int) -> RunningOutput:
+    def _new_output(self, records: int, limbs: int) -> RunningOutput:
         layout = self.layout
         return RunningOutput(
             np.zeros((records, 2 + self.width), np.int64),
@@ -43,17 +43,19 @@ class RunningResults:
         """Reads the results and makes room for more; doubles the room if not even one result fitted."""
         out, records = self.out, int(progress[RECORDS])
         if not records:
-            self.out = self._room(MOST_RECORDS, 2 * len(out.limbs))
+            self.out = self._new_output(MOST_RECORDS, 2 * len(out.limbs))
             return
         for w in range(self.width):
-            at = out.heads[:records, 2 + w]
-            self._numbers[w] += _ints_at(out.limbs, at) if self.exact else [out.limbs[at], out.limbs[at + 1]]
+            offsets = out.heads[:records, 2 + w]
+            self._numbers[w] += (
+                _ints_at(out.limbs, offsets) if self.exact else [out.limbs[offsets], out.limbs[offsets + 1]]
+            )
         heads, real, best, seen = out.heads[:records], out.real[:records], out.best[:records], out.seen[:records]
         self._taken.append(RunningOutput(heads.copy(), out.limbs[:0], real.copy(), best.copy(), seen.copy()))
         progress[RECORDS] = progress[LIMBS] = 0
 
     def all(self) -> QueryResults:
-        taken = [*self._taken, self._room(0, 0)]
+        taken = [*self._taken, self._new_output(0, 0)]
         heads = np.concatenate([output.heads for output in taken])
         layout, program = self.layout, self.layout.program
         real = np.concatenate([output.real for output in taken])
@@ -65,8 +67,8 @@ class RunningResults:
             if slot in layout.integers:
                 return self._integers(1 + layout.integers.index(slot))
             if slot in layout.real:
-                at = 2 * layout.real.index(slot)
-                return Extended(real[:, at].copy().view(np.float64), real[:, at + 1].copy())
+                column = 2 * layout.real.index(slot)
+                return Extended(real[:, column].copy().view(np.float64), real[:, column + 1].copy())
             return layout.best_values(slot, best[:, layout.best.index(slot)].copy())
 
         def present(slot: int) -> NDArray[np.bool_]:
@@ -89,11 +91,11 @@ class RunningResults:
         return Extended(mantissa.view(np.float64), exponent)
 
 
-def _ints_at(limbs: Ints, at: Ints) -> list[int]:
+def _ints_at(limbs: Ints, offsets: Ints) -> list[int]:
     """The exact numbers at these positions; each follows the number of its limbs."""
-    length = limbs[at]
+    length = limbs[offsets]
     if length.max() == 1:
-        short: list[int] = limbs[at + 1].tolist()
+        short: list[int] = limbs[offsets + 1].tolist()
         return short
-    pairs = zip(at.tolist(), length.tolist(), strict=True)
+    pairs = zip(offsets.tolist(), length.tolist(), strict=True)
     return [int(limbs[a + 1]) if n == 1 else int_of_limbs(limbs[a + 1 : a + 1 + n]) for a, n in pairs]

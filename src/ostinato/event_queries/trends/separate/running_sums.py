@@ -41,13 +41,16 @@ class RunningSums:
         chosen = np.flatnonzero(mask)
         values = self._values(layout, events, chosen)
         rows = self._rows(events, mask[chosen], chosen, until, value_bits(values))
-        before = self._words(layout, sections)
-        after = ra.Words(np.zeros(len(before.at), np.int64), np.zeros(max(len(before.words), 1024), np.int64))
+        before = self._read_states(layout, sections)
+        after = ra.StoredSums(np.zeros(len(before.starts), np.int64), np.zeros(max(len(before.words), 1024), np.int64))
         capacity = self._capacity(rows, before)
         lanes = ra.Lanes(
             capacity, np.zeros(capacity, np.int64), np.zeros(capacity, np.int64), np.zeros(self.plan.states, bool)
         )
-        slots, sums = layout.arrays(), layout.room((capacity + ra.SPARE) * self.plan.places, self.exact, ra.COLUMNS)
+        slots, sums = (
+            layout.arrays(),
+            layout.new_sums((capacity + ra.SPARE) * self.plan.sums_per_lane, self.exact, ra.COLUMNS),
+        )
         results = RunningResults(layout, self.exact)
         progress = np.zeros(ra.PROGRESS, np.int64)
         while True:
@@ -63,24 +66,24 @@ class RunningSums:
                 case ra.MORE_OUTPUT:
                     results.take(progress)
                 case ra.MORE_STATE:
-                    after = ra.Words(after.at, np.concatenate([after.words, np.zeros_like(after.words)]))
+                    after = ra.StoredSums(after.starts, np.concatenate([after.words, np.zeros_like(after.words)]))
                 case _:
                     raise AssertionError("a number did not fit where it had to")
         results.take(progress)
-        bounds = zip(after.at.tolist(), after.at[1:].tolist(), strict=False)
+        bounds = zip(after.starts.tolist(), after.starts[1:].tolist(), strict=False)
         return results.all(), [after.words[first:end].tobytes() for first, end in bounds]
 
-    def _words(self, layout: SlotLayout, sections: Sequence[bytes]) -> ra.Words:
+    def _read_states(self, layout: SlotLayout, sections: Sequence[bytes]) -> ra.StoredSums:
         """The stored state of each sequence; raises STATE_FORMAT if it is invalid."""
         state_name = "a running sum in the state of an event query"
         check(all(len(section) % 8 == 0 for section in sections), state_name, "its length is wrong")
         sizes = [0, *(len(section) // 8 for section in sections)]
-        words = ra.Words(np.cumsum(sizes), np.frombuffer(b"".join(sections), np.int64))
-        of_place = (len(layout.integers) + 1, len(layout.real), len(layout.best), len(layout.seen))
-        if len(words.words):
-            sound = are_sound(self.plan, words, self.exact, np.array(of_place, np.int64))
+        stored = ra.StoredSums(np.cumsum(sizes), np.frombuffer(b"".join(sections), np.int64))
+        sum_sizes = (len(layout.integers) + 1, len(layout.real), len(layout.best), len(layout.seen))
+        if len(stored.words):
+            sound = are_sound(self.plan, stored, self.exact, np.array(sum_sizes, np.int64))
             check(sound, state_name, "its windows or numbers are out of range")
-        return words
+        return stored
 
     def _values(self, layout: SlotLayout, events: Events, chosen: Ints) -> Values:
         everywhere = np.ones(len(chosen), bool)
@@ -108,7 +111,7 @@ class RunningSums:
             value_bits=bits,
         )
 
-    def _capacity(self, rows: ra.EventRows, before: ra.Words) -> int:
+    def _capacity(self, rows: ra.EventRows, before: ra.StoredSums) -> int:
         """The largest number of lanes that may be open at once in a sequence."""
         plan = self.plan
         if self.program.extent.kind is BoundKind.NONE:
@@ -123,7 +126,7 @@ class RunningSums:
                 position = rows.position[first:end][begins[first:end]]
                 reach = np.searchsorted(position, position + (plan.length + _spread(rows)), "right")
                 most = max(most, int((reach - np.arange(len(position))).max(initial=0)))
-        stored_lanes = before.words[before.at[:-1][np.diff(before.at) > 0]]
+        stored_lanes = before.words[before.starts[:-1][np.diff(before.starts) > 0]]
         return most + int(stored_lanes.max(initial=0)) + 1
 
 
@@ -139,7 +142,7 @@ def _spread(rows: ra.EventRows) -> int:
 
 
 def _only_label(mask: Ints, labels: int) -> Ints:
-    """The label of rows that have exactly one bit, and that of a label; -1 for other rows."""
+    """For each row, its label if exactly one label bit and no absence bit is set; otherwise -1."""
     labels_of_rows = np.full(len(mask), -1, np.int64)
     for label in range(labels):
         labels_of_rows[mask == 1 << label] = label
@@ -147,7 +150,8 @@ def _only_label(mask: Ints, labels: int) -> Ints:
 
 
 def links(events: Events, chosen: Ints) -> tuple[Bools, Bools]:
-    """STRICT: chosen rows that directly follow the chosen row before them, and whether a sequence's next row may."""
+    """For STRICT. Returns two masks: the chosen rows that directly follow the previous chosen row, and the sequences
+    whose next row may directly follow their last row."""
     count = len(events.time)
     begins = np.ones(count + 1, bool)  # another time, or another sequence
     begins[1:count] = np.diff(events.time) != 0
@@ -157,11 +161,11 @@ def links(events: Events, chosen: Ints) -> tuple[Bools, Bools]:
     read[chosen] = True
     linked = single.copy()
     linked[1:] &= single[:-1] & read[:-1]
-    some = np.diff(events.starts) > 0
+    has_rows = np.diff(events.starts) > 0
     # The first event of a sequence in this call may follow an event of its stored state.
-    first = events.starts[:-1][some]
+    first = events.starts[:-1][has_rows]
     linked[first] = single[first]
     tail = np.ones(len(events.starts) - 1, bool)
-    last = events.starts[1:][some] - 1
-    tail[some] = single[last] & read[last]
+    last = events.starts[1:][has_rows] - 1
+    tail[has_rows] = single[last] & read[last]
     return linked[chosen], tail

@@ -99,10 +99,10 @@ def unpack_sections(state: bytes, programs: int) -> list[bytes]:
     source = "the sums in the state of these event queries"
     with reading(source):
         sizes = struct.unpack_from(f"<{count}Q", state, 8)
-    at = 8 + 8 * count
-    check(at + sum(sizes) == len(state), source, "they have another length than they say")
+    offset = 8 + 8 * count
+    check(offset + sum(sizes) == len(state), source, "the stored length doesn't match the data")
     sections = []
     for size in sizes:
-        sections.append(state[at : at + size])
-        at += size
+        sections.append(state[offset : offset + size])
+        offset += size
     return sections

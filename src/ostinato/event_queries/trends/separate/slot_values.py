@@ -55,13 +55,13 @@ class SlotLayout:
         best_seen = np.array([self.seen.index(i) for i in self.best], np.int64)
         return SlotLabels(on(self.integers), on(self.real), on(self.best), on(self.seen), best_seen)
 
-    def room(self, places: int, exact: bool, columns: int) -> Sums:
+    def new_sums(self, sum_count: int, exact: bool, columns: int) -> Sums:
         """Empty sums."""
         return Sums(
-            new_table(places * (len(self.integers) + 1), exact, columns),
-            new_table(places * len(self.real), False),
-            np.zeros((places, len(self.best)), np.int64),
-            np.zeros((places, len(self.seen)), np.uint8),
+            new_table(sum_count * (len(self.integers) + 1), exact, columns),
+            new_table(sum_count * len(self.real), False),
+            np.zeros((sum_count, len(self.best)), np.int64),
+            np.zeros((sum_count, len(self.seen)), np.uint8),
         )
 
     def values(self, columns: Sequence[NDArray[Any] | None], valid: Sequence[Bools]) -> Values:

@@ -1,7 +1,7 @@
 """Sums over trends: a count and the slots of a query. Kernels add, extend and clear them.
 
-The sum at place p has the rows `p * width ...` of the table of whole numbers (the count first, then slots that are sums
-of integers), the rows `p * reals ...` of the table of doubles, and row p of `best` and `seen`.
+The sum with index p has the rows `p * width ...` of the table of whole numbers (the count first, then slots that are
+sums of integers), the rows `p * reals ...` of the table of doubles, and row p of `best` and `seen`.
 """
 
 from __future__ import annotations
@@ -55,23 +55,23 @@ class Values(NamedTuple):
 
 
 @inline_kernel
-def clear(slots, sums, place):  # type: ignore[no-untyped-def]
+def clear(slots, sums, sum_index):  # type: ignore[no-untyped-def]
     width, reals = slots.integers_on.shape[0] + 1, slots.real_on.shape[0]
     for w in range(width):
-        set_zero(sums.integers, place * width + w)
+        set_zero(sums.integers, sum_index * width + w)
     for f in range(reals):
-        set_zero(sums.real, place * reals + f)
+        set_zero(sums.real, sum_index * reals + f)
     for k in range(sums.seen.shape[1]):
-        sums.seen[place, k] = 0
+        sums.seen[sum_index, k] = 0
 
 
 @inline_kernel
 def _offer_best(slots, sums, into, b, value):  # type: ignore[no-untyped-def]
     """Keeps the smaller of the stored best value and this one."""
-    at = slots.best_seen[b]
-    if not sums.seen[into, at] or value < sums.best[into, b]:
+    flag = slots.best_seen[b]
+    if not sums.seen[into, flag] or value < sums.best[into, b]:
         sums.best[into, b] = value
-        sums.seen[into, at] = 1
+        sums.seen[into, flag] = 1
 
 
 @inline_kernel
@@ -93,8 +93,7 @@ def _merge_slots(slots, sums, into, source):  # type: ignore[no-untyped-def]
 
 @inline_kernel
 def merge(slots, sums, into, source):  # type: ignore[no-untyped-def]
-    """Adds the sum at one place to another, which may be the same place. Returns False if the table has too few
-    columns."""
+    """Adds the sum `source` to the sum `into`, which may be the same. False: the table has too few columns."""
     width = slots.integers_on.shape[0] + 1
     if is_zero(sums.integers, source * width):
         return True
@@ -105,7 +104,7 @@ def merge(slots, sums, into, source):  # type: ignore[no-untyped-def]
 
 @inline_kernel
 def take_values(slots, sums, values, into, runs, row, label):  # type: ignore[no-untyped-def]
-    """Adds the event's values for each run at the place `runs` to the sum at `into`. The count stays the same."""
+    """Adds the event's values for each run in the sum `runs` to the sum `into`. The count stays the same."""
     width, reals, bests = slots.integers_on.shape[0] + 1, slots.real_on.shape[0], slots.best_on.shape[0]
     for b in range(bests):
         if slots.best_on[b, label] and values.valid[row, slots.best_seen[b]]:
@@ -124,8 +123,8 @@ def take_values(slots, sums, values, into, runs, row, label):  # type: ignore[no
 
 
 @inline_kernel
-def lead(slots, sums, values, into, source, row, label):  # type: ignore[no-untyped-def]
-    """Extends the runs at a place by the event and adds them to another place, which may be the same."""
+def extend_into(slots, sums, values, into, source, row, label):  # type: ignore[no-untyped-def]
+    """Extends the runs of the sum `source` by the event and adds them to the sum `into`, which may be the same."""
     width = slots.integers_on.shape[0] + 1
     if is_zero(sums.integers, source * width):
         return True

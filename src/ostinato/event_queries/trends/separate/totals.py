@@ -99,15 +99,15 @@ def pack_totals(totals: Totals, is_real: Sequence[bool]) -> bytes:
 
 def unpack_totals(data: bytes, is_real: Sequence[bool]) -> tuple[Totals, int]:
     """The totals, and the number of bytes read."""
-    totals, at = Totals.nothing(len(is_real)), 0
+    totals, offset = Totals.nothing(len(is_real)), 0
     for i in range(len(totals.numbers)):
-        (size,) = struct.unpack_from("<I", data, at)
-        check(size <= len(data) - at - 4, _STATE, "a number is longer than what there is")
-        totals.numbers[i] = int.from_bytes(data[at + 4 : at + 4 + size], "little", signed=True)
-        at += 4 + size
+        (size,) = struct.unpack_from("<I", data, offset)
+        check(size <= len(data) - offset - 4, _STATE, "the data ends inside a number")
+        totals.numbers[i] = int.from_bytes(data[offset + 4 : offset + 4 + size], "little", signed=True)
+        offset += 4 + size
     for i, real in enumerate(is_real):
         form = "<Bd" if real else "<Bq"
-        totals.flags[i], totals.best[i] = struct.unpack_from(form, data, at)
-        at += struct.calcsize(form)
+        totals.flags[i], totals.best[i] = struct.unpack_from(form, data, offset)
+        offset += struct.calcsize(form)
         check(totals.flags[i] <= SOME | INFINITE | MINUS_INFINITE | NOT_A_NUMBER, _STATE, "a flag is out of range")
-    return totals, at
+    return totals, offset

@@ -71,8 +71,8 @@ class Visit:
         return self.buffered.conditions[self.reads.conditions.index(condition)]
 
     def column(self, value: int) -> tuple[NDArray[np.generic], Bools]:
-        at = self.reads.values.index(value)
-        return self.buffered.values[at], self.buffered.valid[at]
+        index = self.reads.values.index(value)
+        return self.buffered.values[index], self.buffered.valid[index]
 
     # --- runs ---------------------------------------------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ class Visit:
             single = self.bounds[group + 1] - self.bounds[group] == 1
             new, extended = self._extensions(open_nodes if selection is not Selection.STRICT or single else (), events)
             for event, transition in begun.get(group, ()):
-                self._lead(new, event, transition.label, transition.target, None)
+                self._extend_into(new, event, transition.label, transition.target, None)
             nodes = [self._with_own_values(node) for node in new.values()]
             for node in nodes:
                 if node.state in self.program.automaton.accepting and self._ends_well(node, starts, span):
@@ -138,18 +138,20 @@ class Visit:
             for label, transitions in self.by_label.items():
                 if not self.labels[label][event]:
                     continue
-                leads = {transition.source: transition for transition in transitions if transition.source != START}
-                candidates = [i for i, node in enumerate(open_nodes) if node.state in leads]
+                transition_from = {
+                    transition.source: transition for transition in transitions if transition.source != START
+                }
+                candidates = [i for i, node in enumerate(open_nodes) if node.state in transition_from]
                 for i in self._passing(open_nodes, candidates, event, label):
                     node = open_nodes[i]
-                    transition = leads[node.state]
+                    transition = transition_from[node.state]
                     if self._lies_between(transition.absences, node.event, event):
                         continue
                     extended.add(i)
-                    self._lead(new, event, label, transition.target, node.totals)
+                    self._extend_into(new, event, label, transition.target, node.totals)
         return new, extended
 
-    def _lead(
+    def _extend_into(
         self, new: dict[tuple[int, int, int], Node], event: int, label: int, target: int, source: Totals | None
     ) -> None:
         """Adds the runs of a source, or a run that starts here, to the runs that end with the event in the target."""
@@ -189,7 +191,7 @@ class Visit:
         return value, SOME
 
     def _passing(self, nodes: Sequence[Node], candidates: list[int], event: int, label: int) -> Iterator[int]:
-        """The candidates from which an edge leads to the event."""
+        """The candidates from which an edge transition_from to the event."""
         failed: set[int] = set()
         for before in {nodes[i].label for i in candidates}:
             for test in self.tests.get((before, label), ()):

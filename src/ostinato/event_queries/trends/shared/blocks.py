@@ -216,7 +216,7 @@ def _apply_extent(arrays, ops, small, extent):  # type: ignore[no-untyped-def]
 
 
 @woven
-def _touch(arrays, ops, small, record, lane_of_query, positions, entries):  # type: ignore[no-untyped-def]
+def _apply_event(arrays, ops, small, record, lane_of_query, positions, entries):  # type: ignore[no-untyped-def]
     """Applies one event outside the loop to one lane; returns False if a number might not fit."""
     logs, lanes, table, counters = arrays.logs, arrays.lanes, arrays.table, arrays.counters
     cells = ops[record + OF_CELLS]
@@ -307,7 +307,7 @@ def walk_blocks(arrays, events, output, ops, small, stopped):  # type: ignore[no
                     lane_of_query = number % ring if ring > 1 else 0  # a division takes as long as the rest
                     stamp = stamps + ops[record + OF_LANE] + lane_of_query
                     if lanes[stamp] != row + 1:
-                        if not _touch(arrays, ops, small, record, lane_of_query, positions, entries):
+                        if not _apply_event(arrays, ops, small, record, lane_of_query, positions, entries):
                             return s.NUMBERS_FULL
                         lanes[stamp] = row + 1
                         arrays.counters[s.UPDATES] += 1

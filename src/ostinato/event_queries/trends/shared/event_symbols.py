@@ -79,20 +79,20 @@ def _symbols(events: Events, used: NDArray[np.int64]) -> tuple[NDArray[np.int32]
     symbol = np.zeros(len(events.time), np.int32)
     holds = np.zeros((1, len(used)), bool)
     for first in range(0, len(used), _WORD):
-        some = used[first : first + _WORD]
+        condition_group = used[first : first + _WORD]
         codes = np.zeros(len(symbol), np.int64)
-        for bit, condition in enumerate(some):
+        for bit, condition in enumerate(condition_group):
             _set_bit(codes, events.conditions[condition], np.int64(1 << bit))
         known, numbers = _numbered(codes)
-        bits = (known[:, None] >> np.arange(len(some))) & 1 == 1
+        bits = (known[:, None] >> np.arange(len(condition_group))) & 1 == 1
         if first == 0:
             symbol = numbers
             holds = np.zeros((len(known), len(used)), bool)
-            holds[:, : len(some)] = bits
+            holds[:, : len(condition_group)] = bits
         else:
             pairs, symbol = _numbered(symbol.astype(np.int64) * len(known) + numbers)
             holds = holds[pairs // len(known)]
-            holds[:, first : first + len(some)] = bits[pairs % len(known)]
+            holds[:, first : first + len(condition_group)] = bits[pairs % len(known)]
     return symbol, holds
 
 

@@ -18,7 +18,7 @@ from ostinato.kernels.numbers.number_calls import (
 )
 
 _SPARE_LIMBS = 5
-"""A change of a lane adds no more than so many limbs to its numbers."""
+"""Largest number of limbs that a change of a lane adds to its numbers."""
 
 
 @woven
@@ -54,7 +54,7 @@ def _catch_up_all(arrays, query, lane):  # type: ignore[no-untyped-def]
 
 
 @called_kernel
-def ready(arrays, query, lane):  # type: ignore[no-untyped-def]
+def bring_up_to_date(arrays, query, lane):  # type: ignore[no-untyped-def]
     """Brings a lane up to date; returns False if its numbers might not fit."""
     if not _has_room(arrays, query, lane):
         return False

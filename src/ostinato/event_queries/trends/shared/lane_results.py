@@ -47,10 +47,11 @@ class ResultCollector:
         queries = arrays.layout.queries
         column = {number: section(arrays.results, number, count) for number in range(s.RESULT_QUERY, s.RESULT_KEY)}
         limbs, length = arrays.table.limbs[column[s.RESULT_ROW], 0], arrays.table.length[column[s.RESULT_ROW]]
-        some = np.flatnonzero((limbs != 0) | (length > 1))  # in blocks, the count alone tells whether there is a trend
-        column = {number: values[some] for number, values in column.items()}
-        room = int(arrays.results[s.RESULT_EXTREME_ROOM])
-        key, has = section(arrays.results, s.RESULT_KEY, room), section(arrays.results, s.RESULT_HAS, room)
+        # In blocks, the count alone tells whether there is a trend.
+        nonempty = np.flatnonzero((limbs != 0) | (length > 1))
+        column = {number: values[nonempty] for number, values in column.items()}
+        capacity = int(arrays.results[s.RESULT_EXTREME_ROOM])
+        key, has = section(arrays.results, s.RESULT_KEY, capacity), section(arrays.results, s.RESULT_HAS, capacity)
         for query in np.unique(column[s.RESULT_QUERY]):
             these = np.flatnonzero(column[s.RESULT_QUERY] == query)
             piece = self.pieces[query]

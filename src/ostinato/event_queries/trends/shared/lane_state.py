@@ -71,7 +71,7 @@ def load(arrays: KernelArrays, state: bytes, mark: int) -> None:
 
 
 def _load_windows(arrays: KernelArrays, data: NDArray[np.int64]) -> int:
-    """Where they end. As many are open as there are lanes for, at most."""
+    """Reads the open windows; returns the offset after them. Raises STATE_FORMAT if there are more than lanes."""
     first, following, windows = (
         arrays.lane_section(s.OPEN_FIRST),
         arrays.lane_section(s.OPEN_NEXT),
@@ -102,7 +102,7 @@ def _load_lanes(arrays: KernelArrays, data: NDArray[np.int64], at: int) -> None:
         for number in range(row[lane], row[lane + 1]):
             length = int(data[at])
             used = length if arrays.table.exact else 2
-            check(1 <= used < len(data) - at, _STATE, "a number is longer than what there is")
+            check(1 <= used < len(data) - at, _STATE, "the data ends inside a number")
             if used > arrays.table.limbs.shape[1]:
                 arrays.table = grown(arrays.table, columns=2 * used)
             arrays.table.length[number] = length
@@ -116,7 +116,7 @@ def _load_lanes(arrays: KernelArrays, data: NDArray[np.int64], at: int) -> None:
             arrays.lane_section(section)[extreme[lane] : extreme[lane + 1]] = data[at : at + count]
             at += count
         _check_lane(arrays, lane)
-    check(at == len(data), _STATE, "it has another length than it says")
+    check(at == len(data), _STATE, "its stored length doesn't match the data")
 
 
 def _check_lane(arrays: KernelArrays, lane: int) -> None:
@@ -140,9 +140,9 @@ def _check_lane(arrays: KernelArrays, lane: int) -> None:
         )
     else:
         exponents.append(table.limbs[numbers, 1])
-    for some in exponents:
-        check_ranges(_STATE, {"an exponent": (some, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)})
-        check((some % STEP == 0).all(), _STATE, "an exponent is out of range")
+    for exponent in exponents:
+        check_ranges(_STATE, {"an exponent": (exponent, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)})
+        check((exponent % STEP == 0).all(), _STATE, "an exponent is out of range")
     check_ranges(_STATE, {"a flag": (arrays.lane_section(s.LANE_HAS)[extreme[lane] : extreme[lane + 1]], 0, 1)})
 
 

@@ -134,7 +134,7 @@ def add_times_sum(table, into, source, high, low, spare):  # type: ignore[no-unt
 
 
 @woven
-def add_keeps(arrays, loop, cells, sign):  # type: ignore[no-untyped-def]
+def add_to_gaining_cells(arrays, loop, cells, sign):  # type: ignore[no-untyped-def]
     """Adds `ahead` to the cells that gain with it, or subtracts it if the sign is negative.
 
     Subtracting before a loop's events and adding afterwards leaves the gain.
@@ -280,7 +280,7 @@ def catch_up(arrays, loop, cells, position):  # type: ignore[no-untyped-def]
     if not lanes[lanes[s.LANE_HAS] + extreme_base + plan[plan[s.LOOP_FULL_AHEAD] + loop] * extreme_width]:
         return False
     entries = logs[logs[s.ENTRY_ENTRY_FROM] + log]
-    add_keeps(arrays, loop, cells, -1)
+    add_to_gaining_cells(arrays, loop, cells, -1)
     tie, last_tie = logs[logs[s.ENTRY_TIES] + entries + first], logs[logs[s.ENTRY_TIES] + entries + now]
     if width == 1 and reals == 0:
         ahead = base + plan[plan[s.LOOP_AHEAD] + loop]
@@ -296,7 +296,7 @@ def catch_up(arrays, loop, cells, position):  # type: ignore[no-untyped-def]
                 _take_tie(arrays, loop, cells, stop)
             tie += 1
             entry = stop + 1
-    add_keeps(arrays, loop, cells, 1)
+    add_to_gaining_cells(arrays, loop, cells, 1)
     _extremes_since(arrays, loop, cells, first)
     take_extremes(arrays, loop, cells)
     return True

@@ -113,17 +113,17 @@ class KernelArrays:
             s.ASIDE_KEY: targets * extremes,
             s.ASIDE_HAS: targets * extremes,
         }
-        given = {
+        initial_sections = {
             s.LANE_ROW: row,
             s.LANE_REAL_ROW: real_row,
             s.LANE_EXTREME: extreme,
             s.LANE_POSITION_FROM: position_from,
         }
-        self._lengths = lengths | {section: len(array) for section, array in given.items()}
+        self._lengths = lengths | {section: len(array) for section, array in initial_sections.items()}
         first_result = int(row[-1]) + targets * widest + 2
         first_real = int(real_row[-1]) + targets * reals
         self.lanes = packed(
-            {section: np.zeros(length, np.int64) for section, length in lengths.items()} | given,
+            {section: np.zeros(length, np.int64) for section, length in lengths.items()} | initial_sections,
             {
                 s.ASIDE_ROWS: int(row[-1]),
                 s.ASIDE_COUNT: first_result - 2,
@@ -221,13 +221,18 @@ def _begins(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
 def _logs(layout: SharedLayout, rows: SymbolRows) -> tuple[NDArray[np.int64], NDArray[np.float64], dict[int, int]]:
     """Empty logs with room for an entry for each of their events and one more, sums of doubles, and section lengths."""
     logs = len(layout.logs.condition)
-    room = rows.log_events.astype(np.int64) + 1
-    entry_from = _begins(room)
+    capacity = rows.log_events.astype(np.int64) + 1
+    entry_from = _begins(capacity)
     ints, reals, stacks = (
-        _begins(np.repeat(room, np.diff(begin)))
+        _begins(np.repeat(capacity, np.diff(begin)))
         for begin in (layout.logs.int_from, layout.logs.real_from, layout.logs.extreme_from)
     )
-    given = {s.ENTRY_ENTRY_FROM: entry_from, s.ENTRY_INT_AT: ints, s.ENTRY_REAL_AT: reals, s.ENTRY_STACK_AT: stacks}
+    initial_sections = {
+        s.ENTRY_ENTRY_FROM: entry_from,
+        s.ENTRY_INT_AT: ints,
+        s.ENTRY_REAL_AT: reals,
+        s.ENTRY_STACK_AT: stacks,
+    }
     lengths = dict.fromkeys((s.ENTRY_ENTRIES, s.ENTRY_MARKED, s.ENTRY_FRESH, s.ENTRY_LANES), logs)
     lengths |= dict.fromkeys((s.ENTRY_EVENTS, s.ENTRY_GROWTH, s.ENTRY_TIES, s.ENTRY_TIE_ENTRY), int(entry_from[-1]))
     lengths |= dict.fromkeys((s.ENTRY_INT_HIGH, s.ENTRY_INT_LOW), int(ints[-1]))
@@ -236,5 +241,6 @@ def _logs(layout: SharedLayout, rows: SymbolRows) -> tuple[NDArray[np.int64], ND
         s.ENTRY_STACK_ENTRY: int(stacks[-1]),
         s.ENTRY_STACK_KEY: int(stacks[-1]),
     }
-    data = packed({number: np.zeros(length, np.int64) for number, length in lengths.items()} | given)
-    return data, np.zeros((2, int(reals[-1]))), lengths | {number: len(array) for number, array in given.items()}
+    data = packed({number: np.zeros(length, np.int64) for number, length in lengths.items()} | initial_sections)
+    lengths |= {number: len(array) for number, array in initial_sections.items()}
+    return data, np.zeros((2, int(reals[-1]))), lengths

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ostinato.event_queries.trends.shared import sections as s
-from ostinato.event_queries.trends.shared.lane import is_possible, move_at_once, ready
+from ostinato.event_queries.trends.shared.lane import bring_up_to_date, is_possible, move_at_once
 from ostinato.event_queries.trends.shared.logs import append, count_event, forget
 from ostinato.event_queries.trends.shared.lookups import lane_of_window, open_windows, within
 from ostinato.event_queries.trends.shared.times import take_time
@@ -60,7 +60,7 @@ def _act(arrays, events, span, serial):  # type: ignore[no-untyped-def]
                 lane = lane_of_window(plan, query, number)
                 if lanes[lanes[s.LANE_STAMP] + lane] == serial:
                     continue
-                if not ready(arrays, query, lane):
+                if not bring_up_to_date(arrays, query, lane):
                     return s.NUMBERS_FULL
                 arrays.counters[s.UPDATES] += 1
                 if alone:
@@ -158,6 +158,6 @@ def bring_up(arrays):  # type: ignore[no-untyped-def]
     for query in range(plan[s.QUERIES]):
         extent = plan[plan[s.QUERY_EXTENT] + query]
         for number in open_windows(lanes, extent):
-            if not ready(arrays, query, lane_of_window(plan, query, number)):
+            if not bring_up_to_date(arrays, query, lane_of_window(plan, query, number)):
                 return s.NUMBERS_FULL
     return s.DONE

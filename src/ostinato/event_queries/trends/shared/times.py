@@ -9,7 +9,13 @@ import numpy as np
 
 from ostinato.event_queries.trends.shared import sections as s
 from ostinato.event_queries.trends.shared.lane import is_possible, moved_extreme
-from ostinato.event_queries.trends.shared.logs import WORD, add_keeps, add_times_sum, take_extreme, take_extremes
+from ostinato.event_queries.trends.shared.logs import (
+    WORD,
+    add_times_sum,
+    add_to_gaining_cells,
+    take_extreme,
+    take_extremes,
+)
 from ostinato.event_queries.trends.shared.lookups import add_signed, cells_of_lane, within
 from ostinato.kernels.kernel_cache import called_kernel
 from ostinato.kernels.numbers.number_calls import (
@@ -179,7 +185,7 @@ def _loop_now(arrays, events, span, loop, query, lane):  # type: ignore[no-untyp
     extreme_ahead = extreme_base + full_ahead * extreme_width
     if factor == 1 or not lanes[lanes[s.LANE_HAS] + extreme_ahead]:
         return
-    add_keeps(arrays, loop, cells, -1)
+    add_to_gaining_cells(arrays, loop, cells, -1)
     for offset in range(width - 1):
         scale(table, ahead + 1 + offset, factor)
     for offset in range(reals):
@@ -205,7 +211,7 @@ def _loop_now(arrays, events, span, loop, query, lane):  # type: ignore[no-untyp
                     key, has = rows[plan[s.KEY_ROWS] + stream, row], rows[plan[s.HAS_ROWS] + stream, row]
                     take_extreme(lanes, extreme_ahead + 1 + offset, key, has)
     scale(table, ahead, factor)
-    add_keeps(arrays, loop, cells, 1)
+    add_to_gaining_cells(arrays, loop, cells, 1)
     take_extremes(arrays, loop, cells)
 
 

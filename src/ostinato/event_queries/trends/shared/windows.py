@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ostinato.event_queries.trends.shared import sections as s
-from ostinato.event_queries.trends.shared.lane import ready
+from ostinato.event_queries.trends.shared.lane import bring_up_to_date
 from ostinato.event_queries.trends.shared.lookups import (
     add_signed,
     cells_of_lane,
@@ -60,7 +60,7 @@ def _close_lane(arrays, output, query, lane, start):  # type: ignore[no-untyped-
         or extreme_result + extreme_width > results[s.RESULT_EXTREME_ROOM]
     ):
         return s.RESULTS_FULL
-    if not ready(arrays, query, lane):
+    if not bring_up_to_date(arrays, query, lane):
         return s.NUMBERS_FULL
     lanes[lanes[s.LANE_IS_OPEN] + lane] = 0
     for loop in within(plan, s.QUERY_LOOP_FROM, query):
@@ -201,7 +201,7 @@ def straddle(arrays, events, output, extent, span, serial):  # type: ignore[no-u
             if plan[plan[s.QUERY_EXTENT] + query] == extent:
                 lane = lane_of_window(plan, query, number)
                 if lanes[lanes[s.LANE_IS_OPEN] + lane] and lanes[lanes[s.LANE_STAMP] + lane] != serial:
-                    if not ready(arrays, query, lane):
+                    if not bring_up_to_date(arrays, query, lane):
                         return s.NUMBERS_FULL
                     take_time(arrays, events, own, serial, query, lane)
                     lanes[lanes[s.LANE_STAMP] + lane] = serial

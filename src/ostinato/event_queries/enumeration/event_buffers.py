@@ -15,7 +15,7 @@ LARGEST_OUTPUT = 1 << 29
 """The most events that the matches of one task may have: 3 GiB of rows and labels."""
 
 
-class Room:
+class SearchBuffers:
     """The arrays that the kernel writes to."""
 
     def __init__(self, states: int, steps: int, labels: int, registers: tuple[int, int]) -> None:
@@ -32,7 +32,7 @@ class Room:
         self.output = s.MatchOutput(
             np.zeros(FIRST_MATCHES, np.int64), np.empty(FIRST_ROWS, np.int32), np.empty(FIRST_ROWS, np.uint8)
         )
-        self.work = s.SearchArrays(
+        self.arrays = s.SearchArrays(
             **self._by_depth(FIRST_DEPTH),
             cursor=np.zeros(steps, np.int64),
             label_end=np.zeros(labels, np.int64),
@@ -54,23 +54,23 @@ class Room:
             "until": np.zeros(depth, np.int64),
             "follows": np.zeros(depth, np.int64),
             "registers": np.full((depth, registers), -1, np.int64),
-            "whole": np.zeros((depth, accumulators), np.int64),
-            "real": np.zeros((depth, accumulators), np.float64),
+            "int_totals": np.zeros((depth, accumulators), np.int64),
+            "real_totals": np.zeros((depth, accumulators), np.float64),
         }
 
     def grow(self, status: int, searched: float) -> None:
-        """Makes the room that the kernel's status asks for, given the fraction of rows searched.
+        """Enlarges the arrays that the kernel's status asks for, given the fraction of rows searched.
 
         For output, it expects as many matches in the remaining rows as in the rows so far. Too large a guess costs
         address space only: the system assigns memory when it is first written.
         """
         matches, rows = int(self.progress[s.NEEDED_MATCHES]), int(self.progress[s.NEEDED_ROWS])
         if status == s.MORE_DEPTH:
-            larger = self._by_depth(4 * len(self.work.row))
+            larger = self._by_depth(4 * len(self.arrays.row))
             for name, array in larger.items():
-                before = getattr(self.work, name)
+                before = getattr(self.arrays, name)
                 array[: len(before)] = before
-            self.work = self.work._replace(**larger)
+            self.arrays = self.arrays._replace(**larger)
             return
         if rows > LARGEST_OUTPUT:
             raise MatchError(
