@@ -19,11 +19,20 @@ import ostinato as ost
 from ostinato.spark.streams.stream_metrics import observed_counts
 
 START = datetime(2024, 3, 1, tzinfo=UTC)
+ABC = """
+    PARTITION BY k ORDER BY ts MEASURES LAST(ts) AS at PATTERN (A B* (C | D)) WITHIN INTERVAL '1' HOUR
+    DEFINE A AS x = 'a', B AS x = 'b', C AS x = 'c', D AS x = 'd'"""
 
 
 def seconds(*after: int) -> pa.Array:
     """Times so long after START."""
     return pa.array([START + timedelta(seconds=int(at)) for at in after], pa.timestamp("us", "UTC"))
+
+
+def letters(key: str, word: str, first: int) -> pa.Table:
+    """One row a second for each letter of the word, of one key."""
+    at = seconds(*range(first, first + len(word)))
+    return pa.table({"k": [key] * len(word), "ts": at, "x": list(word)})
 
 
 def trades(rows: int = 600, symbols: int = 7, seed: int = 7) -> pa.Table:

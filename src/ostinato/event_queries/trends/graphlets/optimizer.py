@@ -2,7 +2,7 @@
 exhaustive search.
 
 A plan is one set of sharing queries; every other query runs by itself. The paper's theorems that pruning loses nothing
-don't hold for its own formulas (`tests/event_queries/trends/test_optimizer.py` has counterexamples). So only
+don't hold for its own formulas (`tests/event_queries/trends/graphlets/test_optimizer.py` has counterexamples). So only
 `best_of_all` claims to be optimal.
 """
 

@@ -2,7 +2,7 @@
 
 A kernel with tuples of a hundred arrays as arguments compiles for minutes. So arrays that belong together are packed
 into one array of integers. It begins with the positions of its sections: `plan[plan[LOOP_LOG] + loop]` is the log of a
-loop. `tests/event_queries/trends/test_sections.py` checks the constants against the layout.
+loop. `tests/event_queries/trends/shared/test_sections.py` checks the constants against the layout.
 """
 
 from __future__ import annotations

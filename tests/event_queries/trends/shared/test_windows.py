@@ -1,0 +1,171 @@
+"""Windows of the shared kernel: when they open and close, their results, and lanes that are used again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.event_queries.trends.enumerated import events, program, windows
+from tests.event_queries.trends.shared.letter_lanes import (
+    NEVER,
+    arrays_of,
+    open_windows,
+    results,
+    walk,
+    walked,
+)
+
+from ostinato.event_queries.plan.event_program import NO_WINDOW, Extent, Slot, SlotKind
+from ostinato.event_queries.trends.shared import sections as s
+from ostinato.event_queries.trends.shared.sections import section
+from ostinato.event_queries.trends.shared.shared_engine import KernelArrays
+
+pytestmark = [pytest.mark.kernel, pytest.mark.usefixtures("both_ways")]
+
+
+def at(*times: int, extent: Extent, until: int = NEVER) -> KernelArrays:
+    """The arrays after an A at each of the times."""
+    return walked([program("A+", extent=extent)], events("A" * len(times), list(times)), until=until)
+
+
+def found(arrays: KernelArrays) -> list[tuple[int, int]]:
+    """(window, count) of one query and sequence."""
+    return [result[2:] for result in results(arrays)]
+
+
+# --- opening and closing ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("time", "extent", "expected", "change"),
+    [
+        (5, windows(4, 2), [1, 2], 6),  # [2, 6) and [4, 8)
+        (4, windows(4, 2), [1, 2], 6),  # [0, 4) is over
+        (3, windows(4, 2), [0, 1], 4),
+        (0, windows(4, 2), [-1, 0], 2),
+        (-1, windows(4, 2), [-2, -1], 0),
+        (7, windows(3, 3), [2], 9),
+        (7, windows(3, 2), [3], 8),  # [4, 7) is over, [8, 11) hasn't begun
+        (3, windows(2, 5), [], 5),  # between two windows
+        (6, windows(2, 5), [1], 7),
+    ],
+)
+def test_the_windows_around_a_time_are_open(time: int, extent: Extent, expected: list[int], change: int) -> None:
+    arrays = at(time, extent=extent)
+    assert open_windows(arrays) == expected
+    assert arrays.lane_section(s.OPEN_CHANGE).tolist() == [change]
+
+
+def test_windows_that_count_events_begin_at_the_first() -> None:
+    """Place 0 is in [0, 4) alone, though [-2, 2) would hold it."""
+    assert open_windows(at(50, extent=windows(4, 2, by_place=True))) == [0]
+    assert open_windows(at(50, 60, 70, extent=windows(4, 2, by_place=True))) == [0, 1]
+
+
+def test_without_windows_one_is_open_until_the_end() -> None:
+    arrays = at(5, 10**9, extent=Extent())
+    assert open_windows(arrays) == [0]
+    assert found(at(5, 10**9, extent=Extent(), until=10**12)) == []
+    assert found(at(5, 10**9, extent=Extent(), until=s.FAR)) == [(NO_WINDOW, 3)]
+
+
+@pytest.mark.parametrize(("until", "expected"), [(3, []), (4, [(0, 3)]), (7, [(0, 3)]), (s.FAR, [(0, 3)])])
+def test_a_window_closes_at_its_end(until: int, expected: list[tuple[int, int]]) -> None:
+    assert found(at(0, 3, extent=windows(4, 4), until=until)) == expected
+
+
+def test_an_event_at_the_end_of_a_window_closes_it_and_is_outside() -> None:
+    assert found(at(0, 3, 4, extent=windows(4, 4))) == [(0, 3)]
+    assert found(at(0, 3, 4, extent=windows(4, 4), until=s.FAR)) == [(0, 3), (4, 1)]
+
+
+def test_no_window_opens_in_a_gap() -> None:
+    arrays = at(0, 10**15, extent=windows(4, 2))
+    assert open_windows(arrays) == [10**15 // 2 - 1, 10**15 // 2]
+    assert found(arrays) == [(-2, 1), (0, 1)]
+
+
+def test_an_event_that_no_query_wants_moves_no_window() -> None:
+    arrays = walked([program("A+", extent=windows(4, 4))], events("AX", [0, 100]))
+    assert open_windows(arrays) == [0]
+
+
+def test_a_lane_starts_anew_in_its_next_window() -> None:
+    count = Slot(SlotKind.COUNT, frozenset({1}))
+    query = program("A B+", slots=(count, Slot(SlotKind.MIN, frozenset({1}), 0)), extent=windows(3, 3))
+    stream = events("ABBAB", values=[np.array([0, 1, 1, 0, 9])])
+    arrays = walked([query], stream, until=s.FAR)
+    assert found(arrays) == [(0, 3), (3, 1)]
+    first = int(section(arrays.results, s.RESULT_EXTREME, 2)[1])
+    assert section(arrays.results, s.RESULT_KEY, first + 2)[first + 1] == 9
+    assert arrays.log_section(s.ENTRY_LANES).tolist() == [0]
+
+
+def test_the_log_counts_the_lanes_that_are_open() -> None:
+    assert at(5, extent=windows(4, 2)).log_section(s.ENTRY_LANES).tolist() == [2]
+    assert at(5, 50, extent=windows(4, 2)).log_section(s.ENTRY_LANES).tolist() == [2]
+
+
+# --- results ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_window_without_a_trend_has_no_result() -> None:
+    arrays = walked([program("A B", extent=windows(2, 2))], "AABAAB", until=s.FAR)
+    assert arrays.progress[s.RESULTS] == 1
+    assert found(arrays) == [(4, 1)]
+
+
+def test_queries_with_equal_windows_close_together() -> None:
+    some = [program("A+", extent=windows(2, 2)), program("B+", extent=windows(2, 2)), program("A B")]
+    arrays = walked(some, "ABBB", until=s.FAR)
+    assert results(arrays) == [(0, 0, 0, 1), (1, 0, 0, 1), (1, 0, 2, 3), (2, 0, NO_WINDOW, 3)]
+
+
+@pytest.mark.parametrize("room", [1, 2, 3])
+def test_full_results_stop_the_kernel_until_they_are_taken(room: int) -> None:
+    arrays = arrays_of([program("A+", extent=windows(4, 2))], events("AAAA", [0, 2, 4, 6]))
+    arrays.results[s.RESULT_ROOM] = room
+    taken = []
+    while (status := walk(arrays, s.FAR)) == s.RESULTS_FULL:
+        assert len(results(arrays)) == room
+        taken += found(arrays)
+        arrays.progress[[s.RESULTS, s.RESULT_ROWS, s.RESULT_REALS, s.RESULT_EXTREMES]] = 0
+    assert status == s.DONE
+    assert taken + found(arrays) == [(-2, 1), (0, 3), (2, 3), (4, 3), (6, 1)]
+
+
+def test_a_sequence_begins_with_windows_of_its_own() -> None:
+    stream = events("AAA", [100, 0, 1], starts=[0, 1, 3])
+    arrays = walked([program("A+", extent=windows(4, 4))], stream, until=s.FAR)
+    assert results(arrays) == [(0, 0, 100, 1), (0, 1, 0, 3)]
+    assert arrays.lane_section(s.OPEN_FIRST).tolist() == arrays.lane_section(s.OPEN_NEXT).tolist() == [s.NOT_BEGUN]
+
+
+# --- windows that count events, and events of one time ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("length", "slide", "expected"),
+    [
+        (2, 2, [(0, 2), (2, 1)]),  # places 0 and 1, then 2
+        (2, 1, [(0, 2), (1, 2), (2, 1)]),  # more windows than lanes: the first closes within the time
+        (1, 1, [(0, 1), (1, 1), (2, 1)]),
+        (1, 2, [(0, 1), (2, 1)]),
+        (3, 3, [(0, 3)]),
+    ],
+)
+def test_a_window_may_separate_events_of_one_time(length: int, slide: int, expected: list[tuple[int, int]]) -> None:
+    extent = windows(length, slide, by_place=True)
+    assert found(at(7, 7, 7, extent=extent, until=s.FAR)) == expected
+
+
+def test_events_before_and_after_such_a_time() -> None:
+    """Places 0 1 2 3 have the times 0 1 1 2. [0, 2) holds a0 a1: 3 trends; [2, 4) holds a2 a3: 3 trends."""
+    assert found(at(0, 1, 1, 2, extent=windows(2, 2, by_place=True), until=s.FAR)) == [(0, 3), (2, 3)]
+    assert found(at(0, 1, 1, 2, extent=windows(3, 3, by_place=True), until=s.FAR)) == [(0, 5), (3, 1)]
+
+
+@pytest.mark.parametrize(("length", "slide", "expected"), [(2, 1, [(0, 1), (3, 1)]), (3, 2, [(0, 2), (2, 1)])])
+def test_labels_without_a_loop_in_a_separated_time(length: int, slide: int, expected: list[tuple[int, int]]) -> None:
+    """The two B at places 1 and 2 have one time."""
+    query = program("A B", extent=windows(length, slide, by_place=True))
+    assert found(walked([query], events("ABBAB", [0, 1, 1, 2, 3]), until=s.FAR)) == expected
