@@ -29,6 +29,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -155,7 +156,7 @@ class GraphQuestions:
             from ostinato.spark.path_queries.question_rows import answered_dataframe
 
             check_questions(questions.columns, question, topic)
-            return answered_dataframe(self, questions, question, topic, REPLIES)
+            return answered_dataframe(questions, partial(self.answered, question=question, topic=topic), REPLIES)
         table = questions if isinstance(questions, pa.Table) else as_table(questions, Settings())
         check_questions(table.column_names, question, topic)
         if deadline is not None:

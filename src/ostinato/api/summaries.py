@@ -32,6 +32,7 @@ from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS
 from ostinato.summaries.language.query_automaton import query_automaton
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
 from ostinato.summaries.summary_answer import KeptEvent, SummaryAnswer
+from ostinato.summaries.summary_request import SummaryRequest
 from ostinato.summaries.task.summary_input import SummaryColumns
 
 if TYPE_CHECKING:
@@ -56,15 +57,9 @@ class _Live:
 
 
 @dataclass(frozen=True, slots=True)
-class StreamSummary:
+class StreamSummary(SummaryRequest):
     """What to keep. `feed` and `ask` keep it in this process; `run` and `df.transform(s)` on Spark."""
 
-    query: SummaryQuery
-    columns: SummaryColumns
-    form: NumberForm = NumberForm.DECIMAL
-    """How counts and sums are given in tables and DataFrames."""
-    buckets: int = DEFAULT_BUCKETS
-    """Into how many parts the keys of a stream are hashed, fixed for the life of its checkpoint."""
     _live: _Live = field(default_factory=_Live, compare=False, repr=False)
 
     # --- in process ---

@@ -30,14 +30,15 @@ from ostinato.expressions.lexer import tokenize
 from ostinato.expressions.types import Settings
 from ostinato.local.local_settings import local_settings, refuse_settings
 from ostinato.rows.arrow_tables import is_spark_dataframe, spark_dataframe
+from ostinato.rows.loss_report import Report
 from ostinato.workloads.bound_request import BoundRequest
+from ostinato.workloads.workload_request import WorkloadRequest
 from ostinato.workloads.workload_rows import WorkloadRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from ostinato.workloads.shedding.report import Report
 
 T = TypeVar("T")
 
@@ -98,17 +99,11 @@ class WorkloadResult(WorkloadRows[T]):
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Workload:
+class Workload(WorkloadRequest):
     """Many queries over one input, answered together: what they have in common is computed once.
 
     On Spark all event queries are one job in which rows are shuffled once for each distinct GROUP BY.
     """
-
-    queries: tuple[EventsQuery | ClauseQuery, ...]
-    names: tuple[str, ...]
-    options: EventOptions
-    request: BoundRequest
-    """What it has to keep to."""
 
     @only_our_errors()
     def __init__(
@@ -142,18 +137,6 @@ class Workload:
         object.__setattr__(self, "names", tuple(called))
         object.__setattr__(self, "options", chosen)
         object.__setattr__(self, "request", request)
-
-    @property
-    def events(self) -> dict[str, EventsQuery]:
-        """The event queries by name."""
-        named = zip(self.names, self.queries, strict=True)
-        return {name: query for name, query in named if isinstance(query, EventsQuery)}
-
-    @property
-    def clauses(self) -> dict[str, ClauseQuery]:
-        """The MATCH_RECOGNIZE queries by name."""
-        named = zip(self.names, self.queries, strict=True)
-        return {name: query for name, query in named if isinstance(query, ClauseQuery)}
 
     @only_our_errors()
     def run(

@@ -31,6 +31,8 @@ _DECIMAL_BYTES = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _BYTES = {**_DECIMAL_BYTES, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 _TOO_MUCH = 2**63
 """Reports have nanoseconds and bytes as 64-bit integers."""
+CALIBRATION_WINDOWS, CALIBRATION_EVENTS = 4.0, 4096
+"""Calibration of a ratio takes at least so many windows and events. The first window isn't measured: it only fills."""
 
 
 @dataclass(frozen=True, slots=True)

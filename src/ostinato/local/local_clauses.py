@@ -19,12 +19,12 @@ from ostinato.local.evaluated_rows import evaluated_batch
 from ostinato.local.local_clause import LocalPlan
 from ostinato.rows.arrow_tables import columns_of
 from ostinato.rows.batches import Batch
+from ostinato.rows.loss_report import Report
 from ostinato.rows.workload_layout import OutputColumn, Role
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 from ostinato.workloads.plan.clause_groups import Sharing
 from ostinato.workloads.plan.clauses_task import ClausesTask
 from ostinato.workloads.plan.typed_clauses import type_clauses
-from ostinato.workloads.shedding.report import Report
 from ostinato.workloads.task.clauses_worker import ClausesWorker
 
 

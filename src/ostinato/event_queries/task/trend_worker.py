@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -36,10 +35,8 @@ from ostinato.expressions.evaluate import evaluate
 from ostinato.expressions.syntax import Expr, Literal
 from ostinato.expressions.values.vectors import Vector, from_arrow
 from ostinato.rows.batches import Batch, Mask
+from ostinato.rows.loss_report import Report
 from ostinato.rows.workload_layout import OutputColumn
-
-if TYPE_CHECKING:
-    from ostinato.workloads.shedding.report import Report
 
 
 @dataclass(frozen=True, slots=True)
