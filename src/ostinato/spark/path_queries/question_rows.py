@@ -17,8 +17,10 @@ from ostinato.spark.shipping.worker_check import Checked
 
 
 def answered_dataframe(questions: DataFrame, answered: Callable[[pa.Table], pa.Table], replies: pa.Schema) -> DataFrame:
-    """The questions and the columns `replies` that `answered` adds. Nothing runs yet. Raises RESERVED_NAME for columns with
-    dots in their names."""
+    """The questions with the columns `replies`, which `answered` adds. Nothing runs yet.
+
+    Raises RESERVED_NAME for columns with dots in their names.
+    """
     for name in questions.columns:
         if "." in name:
             raise QueryError("RESERVED_NAME", f"the questions can't have a column '{name}'", hint="rename it")
