@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from ostinato.api.events import events
 from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.language.clause_query import as_clause_query
 from ostinato.clause.plan.clause_inputs import share_inputs
 from ostinato.clause.plan.match_plan import make_plan
-from ostinato.clause.query.clause_query import as_clause_query
 from ostinato.event_queries.enumeration.event_matches import EventMatches, find_event_matches
 from ostinato.event_queries.enumeration.match_conditions import run_conditions
 from ostinato.event_queries.enumeration.match_limits import MatchLimits

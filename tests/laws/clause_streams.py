@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from ostinato.clause.language.clause_query import as_clause_query
 from ostinato.clause.plan.clause_inputs import share_inputs
-from ostinato.clause.query.clause_query import as_clause_query
 from ostinato.event_queries.enumeration.match_limits import MatchLimits
 from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME

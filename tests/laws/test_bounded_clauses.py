@@ -16,7 +16,7 @@ from tests.examples import examples
 from tests.laws.clause_workloads import long_tables, workloads
 from tests.laws.comparison import rows_of
 
-from ostinato.clause.query.clause_query import as_clause_query
+from ostinato.clause.language.clause_query import as_clause_query
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import VirtualClock

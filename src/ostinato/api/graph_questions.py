@@ -44,10 +44,10 @@ from ostinato.expressions.types import Settings
 from ostinato.path_queries.graph import Graph
 from ostinato.path_queries.language.path_query import PathExpression, PathQuery
 from ostinato.path_queries.path_options import PathOptions, node_name, path_options, read_proposals
-from ostinato.path_queries.path_search import PathWalk
 from ostinato.path_queries.questions.answering import Answerer, BestPathAnswers
 from ostinato.path_queries.questions.proposing import LearntProposer, Proposer
 from ostinato.path_queries.result_table import SCHEMA
+from ostinato.path_queries.search.path_search import PathWalk
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe
 
 _MOST_WALKS = 1024

@@ -21,8 +21,8 @@ from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import a_path, a_text, shown
 from ostinato.clause.language.clause_builder import PatternQuery
+from ostinato.clause.language.clause_query import ClauseQuery, as_clause_query
 from ostinato.clause.query.clause import MatchRecognize
-from ostinato.clause.query.clause_query import ClauseQuery, as_clause_query
 from ostinato.errors import QueryError
 from ostinato.event_queries.event_options import EventOptions, changed_options
 from ostinato.event_queries.language.event_binding import TypeArgument

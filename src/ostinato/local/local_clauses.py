@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.language.clause_query import ClauseQuery
 from ostinato.clause.plan.clause_inputs import share_inputs
 from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.plan.typed_plan import Limits
-from ostinato.clause.query.clause_query import ClauseQuery
 from ostinato.errors import errors_quoting
 from ostinato.event_queries.enumeration.match_limits import DEFAULT_LIMITS, MatchLimits
 from ostinato.expressions.types import Settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ostinato.clause.query.clause_query import ClauseQuery
+from ostinato.clause.language.clause_query import ClauseQuery
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.event_request import EventRequest
 from ostinato.workloads.bound_request import BoundRequest

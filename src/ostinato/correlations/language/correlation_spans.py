@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from ostinato.clause.language.statement_spans import END_OF_FROM, NO_ALIAS, SET_OPERATIONS, Clause, Statement
-from ostinato.clause.language.token_levels import OUTERMOST, Levels
+from ostinato.correlations.language.token_levels import OUTERMOST, Levels
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.expressions.lexer import Kind
 

@@ -9,8 +9,8 @@ from ostinato.event_queries.language.event_query import occurrences
 from ostinato.event_queries.plan.event_plan import EventsPlan
 from ostinato.event_queries.plan.event_program import Program
 from ostinato.event_queries.trends.engine_choice import declined, fitting, tested_condition
+from ostinato.event_queries.trends.loops import TOO_MANY_WINDOWS
 from ostinato.event_queries.trends.sharable import KleeneLoop, SharableSet, sharable_sets
-from ostinato.event_queries.trends.shared.loops import TOO_MANY_WINDOWS
 from ostinato.event_queries.trends.templates import MergedTemplate, merged_template
 
 NOTHING_TO_SHARE = "nothing to share"
