@@ -14,12 +14,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError, OstinatoError, QueryError
-from ostinato.event_queries.task.group_results import window_edges as times_of
 from ostinato.expressions import types as t
 from ostinato.expressions.values.value_order import group_numbers
 from ostinato.kernels.stopping import check_stopped
 from ostinato.rows.arrow_tables import as_table
 from ostinato.rows.batches import one_array
+from ostinato.rows.times import times_of
 from ostinato.streams.stored_state import (
     Section,
     check,

@@ -26,6 +26,7 @@ from ostinato.expressions import types as t
 from ostinato.expressions.render import quote
 from ostinato.expressions.values.zones import to_utc
 from ostinato.rows.batches import OutputRows, batch_of, batches_of, failure
+from ostinato.rows.column_lookup import ColumnLookup
 from ostinato.rows.column_names import ERROR
 from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.shipped_rows import ShippedRows, stored_name
@@ -34,7 +35,7 @@ from ostinato.spark.shipping.spark_types import spark_type
 from ostinato.spark.shipping.worker_check import Checked
 from ostinato.summaries.summary_request import SummaryRequest
 from ostinato.summaries.task.summary_answers import ASKED_AT, KEPT, AnswerLayout
-from ostinato.summaries.task.summary_input import Moments, SummaryInput, column_named, summary_input
+from ostinato.summaries.task.summary_input import Moments, SummaryInput, summary_input
 
 Batches = Iterator[pa.RecordBatch]
 _MICROSECOND = timedelta(microseconds=1)
@@ -112,7 +113,7 @@ def _moments(at: Any, df: DataFrame, source: SummaryInput, settings: t.Settings)
     if at is None:
         return Moments()
     if isinstance(at, str):
-        name = column_named(at, df.columns, settings.case_sensitive)
+        name = ColumnLookup(df.columns, settings.case_sensitive).column(at)
         if not isinstance(df.schema[name].dataType, s.BooleanType):
             message = f"at='{at}' names the column of evaluation times: a BOOLEAN that is true at their rows"
             raise QueryError("INVALID_OPTION", message, hint="or at=[...], a list of times")
