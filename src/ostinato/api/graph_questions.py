@@ -43,7 +43,7 @@ from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
 from ostinato.path_queries.graph import Graph
 from ostinato.path_queries.language.path_query import PathExpression, PathQuery
-from ostinato.path_queries.path_options import PathOptions, node_name, path_options, read_proposals
+from ostinato.path_queries.path_options import PathOptions, path_options, read_proposals, topic_name
 from ostinato.path_queries.questions.answering import Answerer, BestPathAnswers
 from ostinato.path_queries.questions.proposing import LearntProposer, Proposer
 from ostinato.path_queries.result_table import SCHEMA
@@ -125,7 +125,7 @@ class GraphQuestions:
     def _reply(self, question: Any, topic: Any, walked: Walked = _here) -> Reply:
         """`walked` runs the walk; the proposer and the answerer run in the thread of the caller."""
         a_text("question", question, may_be_empty=True)
-        topic = node_name("topic", topic)
+        topic = topic_name(topic)
         queries = read_proposals(self._propose(question, topic))
         if not queries:
             return Reply(question, topic, (), None, ())

@@ -25,13 +25,13 @@ _BINARY: tuple[dict[str, str], ...] = (  # loosest first, below the comparisons
 _COMPARISONS = {"=": "=", "==": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
 
 
-def parse_expression(text: str, *, double_quoted_identifiers: bool = False) -> Expr:
+def parse_expression(text: str) -> Expr:
     """The tree of the text, which is one expression.
 
     >>> parse_expression("A.price > 1.1 * PREV(price)").op
     '>'
     """
-    cursor = Cursor(text, double_quoted_identifiers=double_quoted_identifiers)
+    cursor = Cursor(text)
     expr = ExpressionParser(cursor).expression()
     cursor.expect_end("the expression")
     return expr
@@ -113,7 +113,7 @@ class ExpressionParser(PrimaryParser):
         if cursor.accept("IN"):
             cursor.expect("(")
             self._refuse_subquery()
-            options = self._list(")")
+            options = self._list()
             if not options:
                 cursor.fail("IN needs at least one value")
             result: Expr = Operator("in", (left, *options), span_over(left, options[-1]))

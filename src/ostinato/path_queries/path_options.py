@@ -118,11 +118,11 @@ def node_names(option: str, nodes: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(name) for name in names))
 
 
-def node_name(option: str, node: Any) -> str:
-    """The only node that an option names."""
-    names = node_names(option, node)
+def topic_name(topic: Any) -> str:
+    """The node that a question is about."""
+    names = node_names("topic", topic)
     if len(names) != 1:
-        raise QueryError("INVALID_OPTION", f"{option} names one node, not {shown(node)}")
+        raise QueryError("INVALID_OPTION", f"topic names one node, not {shown(topic)}")
     return names[0]
 
 

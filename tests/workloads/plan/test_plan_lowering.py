@@ -135,11 +135,7 @@ def value_at(lowered: Lowered, node: int, labels: Sequence[str]) -> list[float |
     work = room(len(program.registers), len(program.accumulators))
     for row, name in enumerate(labels):
         assert run_registers.update(program.variables.index(name), row, row, work, tied) == 0
-    last = len(labels) - 1
-    values = [
-        interpreter.value_of(number, program.variables.index(labels[-1]), last, last, 0, 3, work, tied)
-        for number in lowered.conditions.features[node]
-    ]
+    values = [interpreter.value_of(number, len(labels) - 1, work, tied) for number in lowered.conditions.features[node]]
     return [float(value) if is_there else None for is_there, value in values]
 
 

@@ -344,10 +344,10 @@ def check(state, label, row, depth, key_first, key_end, number, work, conditions
 
 
 @inline_kernel
-def value_of(value, label, row, depth, key_first, key_end, work, conditions):  # type: ignore[no-untyped-def]
+def value_of(value, row, work, conditions):  # type: ignore[no-untyped-def]
     """Value number `value`: whether it isn't NULL, and its real number. An error while computing it gives NULL."""
-    at = conditions.first[value]
-    verdict = run_code(
-        conditions.entry[at], conditions.entry[at + 1], label, row, depth, key_first, key_end, 0, work, conditions
-    )
+    at, rows = conditions.first[value], conditions.valid.shape[1]
+    begin, end = conditions.entry[at], conditions.entry[at + 1]
+    # The label has the type that it has in `check`: a literal zero would compile the interpreter once more.
+    verdict = run_code(begin, end, np.int64(0), row, 0, 0, rows, 0, work, conditions)
     return verdict >= 0 and not work.stack_null[0], work.stack[0]

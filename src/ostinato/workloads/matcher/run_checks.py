@@ -206,5 +206,4 @@ def condition_holds(number, pm, segment, row, label, labels, links, kin, each_of
 @called_kernel
 def feature_value(value, row, work, conditions):  # type: ignore[no-untyped-def]
     """(whether the feature isn't NULL, its value), with the registers in `work`."""
-    # The label has the type that it has in `condition_holds`: a literal zero would compile the interpreter once more.
-    return value_of(value, np.int64(0), row, 0, 0, conditions.valid.shape[1], work, conditions)
+    return value_of(value, row, work, conditions)
