@@ -19,11 +19,11 @@ from benchmarks.bounded.workloads import LIMITS, Work
 from ostinato.calls.bounds import Bounds, LatencyBound
 from ostinato.kernels.clock import Clock, VirtualClock
 from ostinato.kernels.clock import Work as WorkDone
+from ostinato.rows.loss_report import Report
 from ostinato.workloads.matcher.materialise import PatternMatches
 from ostinato.workloads.matcher.plan_shape import shape_of
 from ostinato.workloads.matcher.shared_matcher import SharedMatcher, one_class_per_node
 from ostinato.workloads.shedding.bounded_engine import BoundedEngine
-from ostinato.workloads.shedding.report import Report
 
 Mode = Literal["view", "instance", "separate"]
 

@@ -8,10 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from ostinato.api.events import events
-from ostinato.clause.language.clause_binding import bind
-from ostinato.clause.plan.clause_inputs import share_inputs
-from ostinato.clause.plan.match_plan import make_plan
-from ostinato.clause.query.clause_query import as_clause_query
+from ostinato.clause.language.clause_query import as_clause_query
 from ostinato.event_queries.enumeration.event_matches import EventMatches, find_event_matches
 from ostinato.event_queries.enumeration.match_conditions import run_conditions
 from ostinato.event_queries.enumeration.match_limits import MatchLimits
@@ -30,7 +27,7 @@ from ostinato.workloads.merging.merged_plan import MergedPlan, merge
 from ostinato.workloads.merging.plan_conditions import PlanConditions
 from ostinato.workloads.plan.event_programs import bounded_programs
 from ostinato.workloads.plan.plan_lowering import lower_plan
-from ostinato.workloads.plan.typed_clauses import type_clauses
+from ostinato.workloads.plan.typed_clauses import typed_stream
 from ostinato.workloads.task.arrival_rows import Arrival, arrive, numbers_of
 from ostinato.workloads.task.clause_events import ClauseEvents
 
@@ -109,10 +106,8 @@ def clause_work(texts: Sequence[str], table: pa.Table) -> Work:
     queries = [as_clause_query(text) for text in texts]
     local = LocalClauses(queries, names, table.schema, SETTINGS, sharing="always")
     assert not local.typed.alone, local.typed.alone
-    inputs = share_inputs([make_plan(bind(query.clause, table.schema.names)) for query in queries])
-    types, bounded = [plan.typed for plan in local.plans], (False,) * len(texts)
     shared = local.typed.streams[0]
-    apart = type_clauses(inputs, types, names, bounded, "always", separate=True).streams[0]
+    apart = typed_stream(shared.stream, [plan.typed for plan in local.plans], separate=True)
     batch = _clause_batch(local, table)
     rows = ClauseEvents(shared).read(batch, _row_conditions(local, batch))
 

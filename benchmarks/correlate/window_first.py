@@ -12,11 +12,12 @@ import numpy as np
 import ostinato as ost
 from ostinato.clause.matching.growths import ProbeMode
 from ostinato.correlations.strategies.contained import by_past
-from ostinato.correlations.strategies.sides import NO_TIME, Ints
+from ostinato.correlations.strategies.sides import Ints
 from ostinato.correlations.strategies.step_matches import LiveMatches, StepOutcome, live_matches
 from ostinato.correlations.strategies.steps import ArchiveRegions, StepInput, as_of, live_probes, quiet_ends, regions_of
 from ostinato.correlations.task.side_rows import WindowSide
 from ostinato.errors import QueryError
+from ostinato.kernels.constants import NO_TIME
 
 NAME = "window_first"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.path_queries.path_selection import ByCost, BySimilarity, Chooser, Frontier, PathQueryPairs
+from ostinato.path_queries.search.path_selection import ByCost, BySimilarity, Chooser, Frontier, PathQueryPairs
 from ostinato.path_queries.similarity import Similarity
 
 

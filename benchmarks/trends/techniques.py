@@ -95,9 +95,9 @@ def forget_engines() -> None:
 
 
 def _shared_engine(programs: Sequence[Program], exact: bool, sharing: Sharing) -> TrendEngine:
-    from ostinato.event_queries.trends.shared.shared_engine import SharedEngine
+    from ostinato.event_queries.task.engines import sharing_engine
 
-    return SharedEngine(programs, exact=exact, sharing=sharing)
+    return sharing_engine(programs, exact, sharing)
 
 
 def _separate_engine(programs: Sequence[Program], exact: bool) -> TrendEngine:
@@ -108,7 +108,7 @@ def _separate_engine(programs: Sequence[Program], exact: bool) -> TrendEngine:
 
 def sharing_sets(programs: Sequence[Program]) -> tuple[tuple[int, ...], ...]:
     """Queries that may share, by number: one after another to the first set that takes it."""
-    from ostinato.event_queries.trends.shared.shared_engine import declined
+    from ostinato.event_queries.trends.engine_choice import declined
 
     sets: list[list[int]] = []
     for number, program in enumerate(programs):

@@ -55,10 +55,10 @@ import pyarrow.compute as pc
 
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.language.clause_query import as_clause_query
 from ostinato.clause.language.clause_render import render_clause
 from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.plan.typed_plan import Limits
-from ostinato.clause.query.clause_query import as_clause_query
 from ostinato.clause.stream.clause_stream import StreamWorker
 from ostinato.clause.stream.stream_limits import check_streamable
 from ostinato.errors import QueryError, did_you_mean, errors_quoting

@@ -13,7 +13,7 @@ import pytest
 import ostinato as ost
 from ostinato.errors import QueryError
 from ostinato.explanation.losses_text import MOST_PERIODS, losses_section
-from ostinato.workloads.shedding.report import PatternReport, Period, Report
+from ostinato.rows.loss_report import PatternReport, Period, Report
 
 REST = "WITHIN 20 SECONDS RETURN MATCHES"
 ABC = f"TYPE kind TIME ts PATTERN SEQ(A a, B b, C c) {REST}"

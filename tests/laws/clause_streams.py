@@ -8,18 +8,18 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from ostinato.clause.language.clause_query import as_clause_query
 from ostinato.clause.plan.clause_inputs import share_inputs
-from ostinato.clause.query.clause_query import as_clause_query
 from ostinato.event_queries.enumeration.match_limits import MatchLimits
 from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
 from ostinato.local.local_clauses import LocalClauses
+from ostinato.rows.loss_report import Report
 from ostinato.streams.bucket_state import EMPTY, BucketState
 from ostinato.streams.step import Step, fingerprint_of
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 from ostinato.workloads.plan.clauses_task import ClausesTask
 from ostinato.workloads.plan.typed_clauses import TypedClauses, type_clauses
-from ostinato.workloads.shedding.report import Report
 from ostinato.workloads.stream.clauses_stream import ClauseRows, ClauseStreamWorker
 
 

@@ -18,7 +18,7 @@ from tests.laws.clause_workloads import long_tables, workloads
 from tests.laws.comparison import rows_of
 from tests.laws.declined import CLAUSES, VALUES, Declined
 
-from ostinato.clause.query.clause_query import as_clause_query
+from ostinato.clause.language.clause_query import as_clause_query
 from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import VirtualClock
 from ostinato.local.local_clause import match_table

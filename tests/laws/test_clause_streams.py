@@ -19,7 +19,7 @@ from tests.laws.declined import CLAUSES, Declined
 from tests.laws.strategies import Draw, tables
 from tests.laws.test_stream_equals_batch import Plan, on_time, plans
 
-from ostinato.clause.query.clause_query import as_clause_query
+from ostinato.clause.language.clause_query import as_clause_query
 from ostinato.errors import MatchError
 from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import VirtualClock

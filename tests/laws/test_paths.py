@@ -11,12 +11,12 @@ from tests.laws.path_strategies import NODES, expressions, graph_of, node_types,
 
 from ostinato.errors import MatchError
 from ostinato.kernels.clock import VirtualClock
-from ostinato.path_queries.budget import Budget
 from ostinato.path_queries.graph import Graph
 from ostinato.path_queries.language.path_parser import path_query, render_path
 from ostinato.path_queries.language.path_query import PathExpression
-from ostinato.path_queries.path_search import BYTES_OF_PATH, FoundPaths, PathWalk, WalkTerms
-from ostinato.path_queries.path_selection import BySimilarity, Chooser
+from ostinato.path_queries.search.budget import Budget
+from ostinato.path_queries.search.path_search import BYTES_OF_PATH, FoundPaths, PathWalk, WalkTerms
+from ostinato.path_queries.search.path_selection import BySimilarity, Chooser
 from ostinato.reference.path_oracle import Hop, Walk, all_paths
 
 MAX_HOPS = 3

@@ -9,7 +9,7 @@ import pytest
 
 import ostinato as ost
 import ostinato.workloads.plan.clause_groups as planning
-from ostinato.clause.query.clause_query import as_clause_query
+from ostinato.clause.language.clause_query import as_clause_query
 from ostinato.clause.task.clause_worker import Worker
 from ostinato.errors import MatchError, QueryError
 from ostinato.event_queries.enumeration.match_limits import MatchLimits

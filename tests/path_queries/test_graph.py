@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from ostinato.path_queries.automaton.path_automaton import EdgeSymbols
 from ostinato.path_queries.graph import Graph, make_graph, mean_degrees
-from ostinato.path_queries.path_automaton import EdgeSymbols
 
 CHANCE = random.Random(4)
 FACTS = sorted({(CHANCE.choice("mnopq"), CHANCE.choice("abcd"), CHANCE.choice("mnopq")) for _ in range(40)})

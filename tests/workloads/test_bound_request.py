@@ -11,7 +11,7 @@ import pytest
 
 import ostinato as ost
 from ostinato.api.events import EventsQuery
-from ostinato.clause.query.clause_query import ClauseQuery
+from ostinato.clause.language.clause_query import ClauseQuery
 from ostinato.errors import MatchError, QueryError
 from ostinato.kernels.clock import RealClock
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ostinato.calls.bounds import read_bounds
+from ostinato.rows.loss_report import PatternReport, Period, Report
 from ostinato.workloads.report_rows import REPORT_TYPE, report_values
-from ostinato.workloads.shedding.report import PatternReport, Period, Report
 
 QUIET = PatternReport("q1", 20, 5, 0, 0.0, 1.0, None, None, None, None, None, 1.0, 0.0)
 BUSY = PatternReport("q2", 20, 7, 3, None, None, 150.0, None, 100.0, 110.0, 120.0, 0.5, 0.1)

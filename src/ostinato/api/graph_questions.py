@@ -29,6 +29,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -42,11 +43,11 @@ from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
 from ostinato.path_queries.graph import Graph
 from ostinato.path_queries.language.path_query import PathExpression, PathQuery
-from ostinato.path_queries.path_options import PathOptions, node_name, path_options, read_proposals
-from ostinato.path_queries.path_search import PathWalk
+from ostinato.path_queries.path_options import PathOptions, path_options, read_proposals, topic_name
 from ostinato.path_queries.questions.answering import Answerer, BestPathAnswers
 from ostinato.path_queries.questions.proposing import LearntProposer, Proposer
 from ostinato.path_queries.result_table import SCHEMA
+from ostinato.path_queries.search.path_search import PathWalk
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe
 
 _MOST_WALKS = 1024
@@ -124,7 +125,7 @@ class GraphQuestions:
     def _reply(self, question: Any, topic: Any, run_walk: WalkRunner = _run_directly) -> Reply:
         """The proposer and the answerer run in the caller's thread."""
         a_text("question", question, may_be_empty=True)
-        topic = node_name("topic", topic)
+        topic = topic_name(topic)
         queries = read_proposals(self._propose(question, topic))
         if not queries:
             return Reply(question, topic, (), None, ())
@@ -155,7 +156,7 @@ class GraphQuestions:
             from ostinato.spark.path_queries.question_rows import answered_dataframe
 
             check_questions(questions.columns, question, topic)
-            return answered_dataframe(self, questions, question, topic, REPLIES)
+            return answered_dataframe(questions, partial(self.answered, question=question, topic=topic), REPLIES)
         table = questions if isinstance(questions, pa.Table) else as_table(questions, Settings())
         check_questions(table.column_names, question, topic)
         if deadline is not None:

@@ -11,8 +11,8 @@ from ostinato.api.workloads import Workload
 from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible
+from ostinato.clause.language.clause_query import as_clause_query
 from ostinato.clause.plan.typed_plan import Limits
-from ostinato.clause.query.clause_query import as_clause_query
 from ostinato.errors import QueryError
 from ostinato.event_queries.language.event_builder import EventBuilder
 from ostinato.expressions import types as t

@@ -36,9 +36,9 @@ from ostinato.kernels.clock import Clock
 from ostinato.path_queries.graph import COLUMNS, Graph, make_graph
 from ostinato.path_queries.language.path_query import PathQuery
 from ostinato.path_queries.path_options import PathOptions, node_names, path_options, read_path_queries
-from ostinato.path_queries.path_search import DEFAULT_MAX_HOPS, PathWalk, WalkReport, WalkTerms
-from ostinato.path_queries.path_selection import PathContributions
 from ostinato.path_queries.result_table import facts_of, result_table
+from ostinato.path_queries.search.path_search import DEFAULT_MAX_HOPS, PathWalk, WalkReport, WalkTerms
+from ostinato.path_queries.search.path_selection import PathContributions
 from ostinato.path_queries.similarity import Similarity, TokenOverlap
 from ostinato.pictures.paths_svg import ShownPath, draw_paths, page
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe

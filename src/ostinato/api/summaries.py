@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible
-from ostinato.calls.options import a_text, one_of, shown, whole_number
+from ostinato.calls.options import a_text, is_number, one_of, shown, whole_number
 from ostinato.errors import QueryError
 from ostinato.event_queries.event_options import Numbers
 from ostinato.event_queries.language.event_query import Selection
@@ -32,6 +32,7 @@ from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS
 from ostinato.summaries.language.query_automaton import query_automaton
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
 from ostinato.summaries.summary_answer import KeptEvent, SummaryAnswer
+from ostinato.summaries.summary_request import SummaryRequest
 from ostinato.summaries.task.summary_input import SummaryColumns
 
 if TYPE_CHECKING:
@@ -56,15 +57,9 @@ class _Live:
 
 
 @dataclass(frozen=True, slots=True)
-class StreamSummary:
+class StreamSummary(SummaryRequest):
     """A query for a stream summary. `feed` and `ask` run it in this process, `run` and `df.transform(s)` on Spark."""
 
-    query: SummaryQuery
-    columns: SummaryColumns
-    form: NumberForm = NumberForm.DECIMAL
-    """The form of counts and sums in tables and DataFrames."""
-    buckets: int = DEFAULT_BUCKETS
-    """Number of buckets into which the keys of a stream are hashed. Changing it needs a new checkpoint."""
     _live: _Live = field(default_factory=_Live, compare=False, repr=False)
 
     # --- in process ---
@@ -256,7 +251,7 @@ class _Length:
 def _length(name: str, written: Any, code: str) -> _Length:
     if isinstance(written, timedelta):
         return _Length(written // _MICROSECOND, False)
-    if _is_whole(written) or (name == "tick" and _is_number(written)):
+    if _is_whole(written) or (name == "tick" and is_number(written)):
         return _Length(written, True)
     length = parse_interval(written) if isinstance(written, str) else None
     if length is None:
@@ -288,7 +283,7 @@ def _aggregate(written: str) -> tuple[SummaryAggregate, str | None]:
 def _probabilities(written: Any) -> tuple[tuple[str, float], ...]:
     """Probabilities by type, sorted by name. Their order in the argument has no effect."""
     is_mapping = isinstance(written, Mapping)
-    if not is_mapping or not all(isinstance(name, str) and _is_number(share) for name, share in written.items()):
+    if not is_mapping or not all(isinstance(name, str) and is_number(share) for name, share in written.items()):
         hint = 'probabilities={"A": 0.7, "B": 0.3}'
         raise QueryError("SUMMARY_PROBABILITIES", f"a type has a number as probability, not {written!r}", hint=hint)
     return tuple(sorted((name, float(share)) for name, share in written.items()))
@@ -317,10 +312,6 @@ def _member(argument: str, written: Any, kind: type[E]) -> E:
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _check(holds: bool, message: str) -> None:

@@ -21,8 +21,8 @@ from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import a_path, a_text, shown
 from ostinato.clause.language.clause_builder import PatternQuery
+from ostinato.clause.language.clause_query import ClauseQuery, as_clause_query
 from ostinato.clause.query.clause import MatchRecognize
-from ostinato.clause.query.clause_query import ClauseQuery, as_clause_query
 from ostinato.errors import QueryError
 from ostinato.event_queries.event_options import EventOptions, changed_options
 from ostinato.event_queries.language.event_binding import TypeArgument
@@ -30,14 +30,15 @@ from ostinato.expressions.lexer import tokenize
 from ostinato.expressions.types import Settings
 from ostinato.local.local_settings import local_settings, refuse_settings
 from ostinato.rows.arrow_tables import is_spark_dataframe, spark_dataframe
+from ostinato.rows.loss_report import Report
 from ostinato.workloads.bound_request import BoundRequest
+from ostinato.workloads.workload_request import WorkloadRequest
 from ostinato.workloads.workload_rows import WorkloadRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from ostinato.workloads.shedding.report import Report
 
 T = TypeVar("T")
 
@@ -100,17 +101,11 @@ class WorkloadResult(WorkloadRows[T]):
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Workload:
+class Workload(WorkloadRequest):
     """Many queries over one input that run together. Common parts of the queries are computed once.
 
     On Spark all event queries are one job. It shuffles the rows once for each distinct GROUP BY.
     """
-
-    queries: tuple[EventsQuery | ClauseQuery, ...]
-    names: tuple[str, ...]
-    options: EventOptions
-    request: BoundRequest
-    """The bounds of the workload."""
 
     @only_our_errors()
     def __init__(
@@ -144,18 +139,6 @@ class Workload:
         object.__setattr__(self, "names", tuple(named_queries))
         object.__setattr__(self, "options", event_options)
         object.__setattr__(self, "request", request)
-
-    @property
-    def events(self) -> dict[str, EventsQuery]:
-        """The event queries by name."""
-        named = zip(self.names, self.queries, strict=True)
-        return {name: query for name, query in named if isinstance(query, EventsQuery)}
-
-    @property
-    def clauses(self) -> dict[str, ClauseQuery]:
-        """The MATCH_RECOGNIZE queries by name."""
-        named = zip(self.names, self.queries, strict=True)
-        return {name: query for name, query in named if isinstance(query, ClauseQuery)}
 
     @only_our_errors()
     def run(

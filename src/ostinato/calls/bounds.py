@@ -9,9 +9,8 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TypeGuard
 
-from ostinato.calls.options import shown
+from ostinato.calls.options import is_number, shown
 from ostinato.errors import QueryError
 
 Duration = str | timedelta
@@ -31,6 +30,8 @@ _DECIMAL_BYTES = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _BYTES = {**_DECIMAL_BYTES, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 _TOO_MUCH = 2**63
 """Reports have nanoseconds and bytes as 64-bit integers."""
+CALIBRATION_WINDOWS, CALIBRATION_EVENTS = 4.0, 4096
+"""Smallest length of the calibration of a ratio, in windows and in events. The first window isn't measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,7 @@ def _weights(names: Sequence[str], value: Mapping[str, float] | None) -> tuple[f
         )
     _check_names("weights", names, value or {})
     for name, weight in (value or {}).items():
-        if not _is_number(weight) or not 0 < weight <= sys.float_info.max:
+        if not is_number(weight) or not 0 < weight <= sys.float_info.max:
             message = f"the weight of {name} is {shown(weight)}: it must be a number above 0"
             raise QueryError("INVALID_OPTION", message, hint=f"weights={{{names[0]!r}: 2}}")
     return tuple(float((value or {}).get(name, 1.0)) for name in names)
@@ -161,13 +162,13 @@ def _check_names(option: str, names: Sequence[str], value: Mapping[str, object])
 
 
 def _read_latency(option: str, value: object) -> LatencyBound:
-    if _is_number(value):
+    if is_number(value):
         return LatencyBound(ratio=_read_ratio(option, value))
     return LatencyBound(ns=read_duration(option, value))
 
 
 def _read_ratio(option: str, value: object) -> float:
-    if not _is_number(value) or not 0 < value <= 1:
+    if not is_number(value) or not 0 < value <= 1:
         raise QueryError(
             "INVALID_BOUND",
             f"{option} is {shown(value)}: a number here is a share, above 0 and at most 1",
@@ -186,7 +187,7 @@ def read_duration(option: str, value: object) -> float:
 
 
 def _read_bytes(value: object) -> int:
-    size = value if _is_number(value) else _amount("memory_bound", value, _BYTES, "'512 MB', '64 KiB'")
+    size = value if is_number(value) else _amount("memory_bound", value, _BYTES, "'512 MB', '64 KiB'")
     return math.ceil(_in_range("memory_bound", value, size))
 
 
@@ -208,7 +209,3 @@ def _in_range(option: str, value: object, amount: float) -> float:
         why = "it is more than can be counted" if amount > 0 else "it must be above 0"
         raise QueryError("INVALID_BOUND", f"{option} is {shown(value)}: {why}", hint="leave it out for no bound")
     return amount
-
-
-def _is_number(value: object) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)

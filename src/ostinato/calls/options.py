@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from ostinato.errors import QueryError, did_you_mean, unknown_option
 
@@ -73,6 +73,10 @@ def known_names(keywords: Mapping[str, Any], allowed: Iterable[str]) -> None:
     for name in keywords:
         if name not in options:
             raise unknown_option(name, options)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def shown(value: Any) -> str:

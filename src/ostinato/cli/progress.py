@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from ostinato.cli.terminal import ERASE_LINE
+
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _EVERY_SECONDS = 0.1
-_ERASE = "\r\x1b[2K"
 
 
 class Progress:
@@ -34,13 +35,13 @@ class Progress:
         finally:
             done.set()
             painter.join()
-            self._write(_ERASE)
+            self._write(ERASE_LINE)
 
     def _paint(self, phase: str, done: threading.Event, write: Callable[[str], object]) -> None:
         began = self._clock()
         turn = 0
         while not done.wait(_EVERY_SECONDS):
-            write(f"{_ERASE}{_FRAMES[turn % len(_FRAMES)]} {phase} … {self._clock() - began:.0f} s")
+            write(f"{ERASE_LINE}{_FRAMES[turn % len(_FRAMES)]} {phase} … {self._clock() - began:.0f} s")
             turn += 1
 
 

@@ -19,6 +19,7 @@ from ostinato.cli.failures import UsageFault
 from ostinato.cli.files import InputFile, format_of, read_input
 from ostinato.cli.progress import progress_on_stderr
 from ostinato.cli.queries import query_text
+from ostinato.cli.terminal import ERASE_LINE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 DEFAULT_DELAY = "10 seconds"
 _LOOK_EVERY_SECONDS = 1
 _STALLED_SECONDS = 60
-_ERASE = "\r\x1b[2K"
 
 
 def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
@@ -173,12 +173,12 @@ def _live_line() -> Iterator[Callable[[str], None]]:
         return
 
     def show(words: str) -> None:
-        print(f"{_ERASE}{words}", end="", file=sys.stderr, flush=True)
+        print(f"{ERASE_LINE}{words}", end="", file=sys.stderr, flush=True)
 
     try:
         yield show
     finally:
-        print(_ERASE, end="", file=sys.stderr, flush=True)
+        print(ERASE_LINE, end="", file=sys.stderr, flush=True)
 
 
 @contextmanager

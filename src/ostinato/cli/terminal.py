@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+ERASE_LINE = "\r\x1b[2K"
+
 
 def bold(words: str) -> str:
     return _styled(words, "1")

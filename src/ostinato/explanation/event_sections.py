@@ -8,11 +8,11 @@ from datetime import timedelta
 
 from ostinato.calls.bounds import Bounds
 from ostinato.event_queries.language.event_query import Selection
-from ostinato.event_queries.plan.engine_groups import EngineGroup
 from ostinato.event_queries.plan.event_plan import EventsPlan, QueryPlan
 from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Extent, Program
 from ostinato.event_queries.plan.output_slots import AverageOutput
 from ostinato.event_queries.trends.engine_choice import needs_graphlets
+from ostinato.event_queries.trends.engine_groups import EngineGroup
 from ostinato.explanation.merged_plan_text import declined_lines, merged_plan_lines
 from ostinato.explanation.readable import plain_name, readable
 from ostinato.explanation.text_sections import Section

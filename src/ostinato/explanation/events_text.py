@@ -17,9 +17,9 @@ from ostinato.event_queries.language.event_query import (
     occurrences,
 )
 from ostinato.event_queries.language.event_render import render_event_pattern, render_event_query
-from ostinato.event_queries.plan.engine_groups import engine_groups, template_of
 from ostinato.event_queries.plan.event_plan import EventsPlan, plan_events
 from ostinato.event_queries.plan.event_types import TypedEventsPlan, type_events
+from ostinato.event_queries.trends.engine_groups import engine_groups, template_of
 from ostinato.explanation.event_sections import (
     automaton_lines,
     condition_lines,

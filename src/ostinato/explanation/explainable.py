@@ -9,9 +9,9 @@ from ostinato.calls.bounds import Bounds
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.event_queries.language.event_binding import TypeArgument
 from ostinato.event_queries.language.event_query import EventQuery
+from ostinato.rows.loss_report import Report
 from ostinato.summaries.language.summary_query import SummaryQuery
 from ostinato.workloads.plan.clause_groups import Sharing
-from ostinato.workloads.shedding.report import Report
 
 
 class HasSharing(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ostinato.calls.bounds import Bounds
 from ostinato.explanation.explainable import RunWithLosses
 from ostinato.explanation.text_sections import Section
-from ostinato.workloads.shedding.report import Period, Report, at_most
+from ostinato.rows.loss_report import Period, Report, at_most
 
 MOST_PERIODS = 8
 MOST_QUERIES = 3

@@ -15,6 +15,7 @@ from ostinato.explanation.readable import readable
 from ostinato.expressions.syntax import Column, Expr, walk
 from ostinato.expressions.types import Settings, normalise
 from ostinato.expressions.typing import type_of
+from ostinato.rows.column_leaves import by_column_name
 
 _ONLY_SPARK_KNOWS = ("UNSUPPORTED_FUNCTION", "UNSUPPORTED_EXPRESSION", "UNKNOWN_FUNCTION")
 
@@ -46,7 +47,7 @@ def plan_clause(explained: ExplainedClause) -> PlannedClause:
         if missing:
             raise _UnknownTypeError(f"Only Spark knows the type of {missing[0]}.")
         try:
-            return type_of(expr, lambda node: types.get(node.name) if isinstance(node, Column) else None, settings)
+            return type_of(expr, by_column_name(types), settings)
         except QueryError as error:
             if error.code in _ONLY_SPARK_KNOWS:
                 raise _UnknownTypeError(f"Only Spark knows the type of {readable(expr)}.") from None

@@ -31,6 +31,11 @@ class Token:
         return self.text.upper() if self.kind in (Kind.WORD, Kind.SYMBOL) else ""
 
     @property
+    def is_name(self) -> bool:
+        """A word or an identifier in back quotes."""
+        return self.kind in (Kind.WORD, Kind.BACK_QUOTED)
+
+    @property
     def name(self) -> str:
         """The identifier without its quotes."""
         if self.kind in (Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED):

@@ -25,13 +25,13 @@ _BINARY: tuple[dict[str, str], ...] = (  # loosest first, below the comparisons
 _COMPARISONS = {"=": "=", "==": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
 
 
-def parse_expression(text: str, *, double_quoted_identifiers: bool = False) -> Expr:
+def parse_expression(text: str) -> Expr:
     """The tree of the text, which is one expression.
 
     >>> parse_expression("A.price > 1.1 * PREV(price)").op
     '>'
     """
-    cursor = Cursor(text, double_quoted_identifiers=double_quoted_identifiers)
+    cursor = Cursor(text)
     expr = ExpressionParser(cursor).expression()
     cursor.expect_end("the expression")
     return expr
@@ -61,7 +61,7 @@ class ExpressionParser(PrimaryParser):
             operands.append(self._logical("AND") if word == "OR" else self._negation())
         if len(operands) == 1:
             return operands[0]
-        return Operator(word.lower(), tuple(operands), _span(operands[0], operands[-1]))
+        return Operator(word.lower(), tuple(operands), span_over(operands[0], operands[-1]))
 
     def _negation(self) -> Expr:
         first = self.cursor.token
@@ -78,7 +78,7 @@ class ExpressionParser(PrimaryParser):
             if op is not None:
                 self.cursor.take()
                 right = self.operand()
-                left = Operator(op, (left, right), _span(left, right))
+                left = Operator(op, (left, right), span_over(left, right))
             elif self.cursor.sees("IS"):
                 left = self._is(left)
             elif self._at_predicate():
@@ -97,7 +97,7 @@ class ExpressionParser(PrimaryParser):
         negated = cursor.accept("NOT")
         start = cursor.token
         if cursor.accept("DISTINCT", "FROM"):
-            result: Expr = Operator("is distinct from", (left, right := self.operand()), _span(left, right))
+            result: Expr = Operator("is distinct from", (left, right := self.operand()), span_over(left, right))
         else:
             for word in ("NULL", "TRUE", "FALSE", "UNKNOWN"):
                 if cursor.accept(word):
@@ -113,22 +113,22 @@ class ExpressionParser(PrimaryParser):
         if cursor.accept("IN"):
             cursor.expect("(")
             self._refuse_subquery()
-            options = self._list(")")
+            options = self._list()
             if not options:
                 cursor.fail("IN needs at least one value")
-            result: Expr = Operator("in", (left, *options), _span(left, options[-1]))
+            result: Expr = Operator("in", (left, *options), span_over(left, options[-1]))
         elif cursor.accept("BETWEEN"):
             low = self.operand()
             cursor.expect("AND")
             high = self.operand()
-            result = Operator("between", (left, low, high), _span(left, high))
+            result = Operator("between", (left, low, high), span_over(left, high))
         else:
             word = cursor.take().upper
             op = {"REGEXP": "rlike"}.get(word, word.lower())
             args = [left, self.operand()]
             if cursor.accept("ESCAPE"):
                 args.append(self.operand())
-            result = Operator(op, tuple(args), _span(left, args[-1]))
+            result = Operator(op, tuple(args), span_over(left, args[-1]))
         return Operator("not", (result,), result.span) if negated else result
 
     def _binary(self, level: int) -> Expr:
@@ -144,7 +144,7 @@ class ExpressionParser(PrimaryParser):
                 self.cursor.fail(f"more than {MAX_CHAIN} operators in a row", code="TOO_DEEP")
             self.cursor.take()
             right = self._binary(operator_level + 1)
-            left = Operator(_BINARY[operator_level][token], (left, right), _span(left, right))
+            left = Operator(_BINARY[operator_level][token], (left, right), span_over(left, right))
 
     def operand(self) -> Expr:
         return self._binary(0)
@@ -179,7 +179,7 @@ class ExpressionParser(PrimaryParser):
                 return expr
 
 
-def _span(first: Expr, last: Expr) -> Span | None:
+def span_over(first: Expr, last: Expr) -> Span | None:
     span = first.span
     return None if span is None else span.to(last.span)
 

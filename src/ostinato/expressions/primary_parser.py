@@ -151,7 +151,7 @@ class PrimaryParser(ABC):
         if args is None and name == "struct":
             name, args = "named_struct", [] if cursor.accept(")") else self._fields()
         elif args is None:
-            args = self._list(")")
+            args = self._list()
         call = Call(name, tuple(args), distinct, semantics, token.span.to(cursor.tokens[cursor.at - 1].span))
         for word in ("OVER", "FILTER", "WITHIN"):
             if cursor.sees(word) and cursor.ahead().upper in ("(", "GROUP"):
@@ -196,31 +196,31 @@ class PrimaryParser(ABC):
         cursor.expect(")")
         return args
 
-    def _list(self, end: str) -> list[Expr]:
-        """Expressions separated by commas; steps over the closing symbol."""
+    def _list(self) -> list[Expr]:
+        """Expressions separated by commas; steps over the closing parenthesis."""
         cursor = self.cursor
         items: list[Expr] = []
-        if cursor.accept(end):
+        if cursor.accept(")"):
             return items
         while True:
-            items.append(self._listed_literal(end) or self.expression())
-            if self._ends_list(end, len(items)):
+            items.append(self._listed_literal() or self.expression())
+            if self._ends_list(len(items)):
                 return items
 
-    def _ends_list(self, end: str, count: int) -> bool:
-        """Steps over the closing symbol or a comma behind value number `count`; whether the list ends there."""
-        if self.cursor.accept(end):
+    def _ends_list(self, count: int) -> bool:
+        """Steps over the closing parenthesis or a comma behind value number `count`; whether the list ends there."""
+        if self.cursor.accept(")"):
             return True
-        self.cursor.expect(",", hint=f"the list is closed by '{end}'")
+        self.cursor.expect(",", hint="the list is closed by ')'")
         if count >= MAX_LIST:
             hint = "put the values into a table and join it before matching"
             self.cursor.fail(f"a list has at most {MAX_LIST:,} values", code="TOO_MANY_VALUES", hint=hint)
         return False
 
-    def _listed_literal(self, end: str) -> Expr | None:
+    def _listed_literal(self) -> Expr | None:
         """A number or string that stands alone in a list: a fast path for long lists."""
         token = self.cursor.token
-        if token.kind not in (Kind.NUMBER, Kind.STRING) or self.cursor.ahead().upper not in (",", end):
+        if token.kind not in (Kind.NUMBER, Kind.STRING) or self.cursor.ahead().upper not in (",", ")"):
             return None
         return self.primary()
 
@@ -241,7 +241,7 @@ class PrimaryParser(ABC):
                 name = string_literal(cursor.name("a field name")[0].text)
             items += [name, value]
             value = None
-            if self._ends_list(")", len(items) // 2):
+            if self._ends_list(len(items) // 2):
                 return items
 
     def _parenthesised(self) -> Expr:

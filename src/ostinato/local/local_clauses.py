@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.language.clause_query import ClauseQuery
 from ostinato.clause.plan.clause_inputs import share_inputs
 from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.plan.typed_plan import Limits
-from ostinato.clause.query.clause_query import ClauseQuery
 from ostinato.errors import errors_quoting
 from ostinato.event_queries.enumeration.match_limits import DEFAULT_LIMITS, MatchLimits
 from ostinato.expressions.types import Settings
@@ -19,12 +19,12 @@ from ostinato.local.evaluated_rows import evaluated_batch
 from ostinato.local.local_clause import LocalPlan
 from ostinato.rows.arrow_tables import columns_of
 from ostinato.rows.batches import Batch
+from ostinato.rows.loss_report import Report
 from ostinato.rows.workload_layout import OutputColumn, Role
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 from ostinato.workloads.plan.clause_groups import Sharing
 from ostinato.workloads.plan.clauses_task import ClausesTask
 from ostinato.workloads.plan.typed_clauses import type_clauses
-from ostinato.workloads.shedding.report import Report
 from ostinato.workloads.task.clauses_worker import ClausesWorker
 
 

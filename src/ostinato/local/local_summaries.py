@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError, OstinatoError, QueryError
-from ostinato.event_queries.task.group_results import window_edges as times_of
 from ostinato.expressions import types as t
 from ostinato.expressions.values.value_order import group_numbers
 from ostinato.kernels.stopping import check_stopped
 from ostinato.rows.arrow_tables import as_table
 from ostinato.rows.batches import one_array
+from ostinato.rows.times import times_of
 from ostinato.streams.stored_state import (
     Section,
     check,
@@ -36,12 +36,10 @@ from ostinato.summaries.engine.keyed import KeyedSummary
 from ostinato.summaries.engine.summary_state_checks import STATE
 from ostinato.summaries.language.summary_query import LARGEST_TIME_US
 from ostinato.summaries.summary_answer import SummaryAnswer
+from ostinato.summaries.summary_request import SummaryRequest
 from ostinato.summaries.task.summary_answers import AnswerLayout
 from ostinato.summaries.task.summary_input import SummaryInput, key_arrays_of, key_values, summary_input
 from ostinato.summaries.task.summary_rows import SummaryRows, key_columns, ordered_events
-
-if TYPE_CHECKING:
-    from ostinato.api.summaries import StreamSummary
 
 _HEADER = struct.Struct("<qq")  # lengths of the schema and of the keys
 NEVER_FED = seal(_HEADER.pack(0, 0), Section.SUMMARY)
@@ -59,7 +57,7 @@ def arrow_of(table: Any) -> pa.Table:
 class LiveSummary:
     """The events fed so far."""
 
-    def __init__(self, description: StreamSummary, source: SummaryInput) -> None:
+    def __init__(self, description: SummaryRequest, source: SummaryInput) -> None:
         self.source = source
         self.layout = AnswerLayout(source, description.query, description.form)
         self.keyed = KeyedSummary(description.query, float_values=source.float_values)
@@ -72,13 +70,13 @@ class LiveSummary:
         """For each key the time of its last event; of any event if some are shared."""
 
     @classmethod
-    def of_schema(cls, description: StreamSummary, schema: pa.Schema) -> LiveSummary:
+    def of_schema(cls, description: SummaryRequest, schema: pa.Schema) -> LiveSummary:
         """A new summary for tables of this schema."""
         types = {field.name: field.type for field in schema}
         return cls(description, summary_input(description.columns, schema.names, types.__getitem__))
 
     @classmethod
-    def of_nothing(cls, description: StreamSummary, key: Any = None) -> LiveSummary:
+    def of_nothing(cls, description: SummaryRequest, key: Any = None) -> LiveSummary:
         """A summary that was never fed. It doesn't know the types of its columns, except those of the values in `key`,
         and assumes types for all others."""
         columns = description.columns
@@ -260,7 +258,7 @@ class LiveSummary:
         return seal(body, Section.SUMMARY)
 
     @classmethod
-    def from_bytes(cls, description: StreamSummary, data: bytes) -> LiveSummary | None:
+    def from_bytes(cls, description: SummaryRequest, data: bytes) -> LiveSummary | None:
         """Reads `to_bytes`; None for `NEVER_FED`. Raises STATE_FORMAT for damaged bytes, and SUMMARY_STATE for those of
         another query."""
         body = unseal(data, Section.SUMMARY, STATE).to_pybytes()
@@ -292,7 +290,7 @@ class LiveSummary:
         )
 
 
-def _of_stored(kind: type[LiveSummary], description: StreamSummary, schema: pa.Schema) -> LiveSummary:
+def _of_stored(kind: type[LiveSummary], description: SummaryRequest, schema: pa.Schema) -> LiveSummary:
     """A new summary for the schema that was stored."""
     try:
         with reading(STATE):

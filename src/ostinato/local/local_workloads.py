@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from ostinato.expressions import types as t
 from ostinato.local.local_events import LocalEvents
 from ostinato.rows.arrow_tables import as_table
+from ostinato.rows.loss_report import Report
 from ostinato.rows.workload_layout import OutputColumn, common_table, make_layout
+from ostinato.workloads.workload_request import WorkloadRequest
 from ostinato.workloads.workload_rows import WorkloadRows
-
-if TYPE_CHECKING:
-    from ostinato.api.workloads import Workload
-    from ostinato.workloads.shedding.report import Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,7 @@ class _Answers:
     statistics: Mapping[str, int] = field(default_factory=dict)
 
 
-def workload_tables(workload: Workload, table: Any, settings: t.Settings) -> WorkloadRows[pa.Table]:
+def workload_tables(workload: WorkloadRequest, table: Any, settings: t.Settings) -> WorkloadRows[pa.Table]:
     """The rows of all queries of a workload."""
     arrow = as_table(table, settings)
     events = _events(workload, arrow, settings) if workload.events else _Answers()
@@ -47,7 +45,7 @@ def workload_tables(workload: Workload, table: Any, settings: t.Settings) -> Wor
     return WorkloadRows(rows, {name: tables[name] for name in names}, events.statistics, arrow.schema, reports)
 
 
-def _events(workload: Workload, arrow: pa.Table, settings: t.Settings) -> _Answers:
+def _events(workload: WorkloadRequest, arrow: pa.Table, settings: t.Settings) -> _Answers:
     names = tuple(workload.events)
     local = LocalEvents(
         tuple(workload.events.values()), names, arrow.schema, workload.options, settings, workload.request
@@ -62,7 +60,7 @@ def _events(workload: Workload, arrow: pa.Table, settings: t.Settings) -> _Answe
     )
 
 
-def _clauses(workload: Workload, arrow: pa.Table, settings: t.Settings) -> _Answers:
+def _clauses(workload: WorkloadRequest, arrow: pa.Table, settings: t.Settings) -> _Answers:
     from ostinato.local.local_clauses import LocalClauses  # loads kernels that event queries don't need
 
     names, options = tuple(workload.clauses), workload.options

@@ -7,11 +7,11 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from ostinato.correlations.strategies.sides import NO_TIME
 from ostinato.correlations.task.correlation_task import CorrelationTask
 from ostinato.correlations.task.side_rows import SideWorker
 from ostinato.correlations.task.wanted_ranges import FROM, ROWS_BEFORE, TO
 from ostinato.expressions.values.value_order import group_numbers
+from ostinato.kernels.constants import NO_TIME
 from ostinato.streams.record_batches import as_batch
 
 

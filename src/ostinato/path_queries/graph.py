@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError, QueryError
-from ostinato.path_queries.path_automaton import EdgeSymbols
+from ostinato.path_queries.automaton.path_automaton import EdgeSymbols
 
 LARGEST_NODES = (1 << 31) - 1
 COLUMNS = ("head", "relation", "tail")

@@ -10,11 +10,11 @@ from ostinato.calls.bounds import read_bounds
 from ostinato.calls.options import known_names, shown, true_or_false, whole_number
 from ostinato.errors import QueryError
 from ostinato.kernels.clock import Clock, RealClock
-from ostinato.path_queries.budget import UNLIMITED, Budget
 from ostinato.path_queries.language.path_parser import path_query
 from ostinato.path_queries.language.path_query import PathQuery
-from ostinato.path_queries.path_search import DEFAULT_MAX_HOPS, DEFAULT_MAX_PARTIAL_PATHS
-from ostinato.path_queries.path_selection import BySimilarity, Chooser
+from ostinato.path_queries.search.budget import UNLIMITED, Budget
+from ostinato.path_queries.search.path_search import DEFAULT_MAX_HOPS, DEFAULT_MAX_PARTIAL_PATHS
+from ostinato.path_queries.search.path_selection import BySimilarity, Chooser
 from ostinato.path_queries.similarity import Similarity
 
 
@@ -118,11 +118,11 @@ def node_names(option: str, nodes: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(name) for name in names))
 
 
-def node_name(option: str, node: Any) -> str:
-    """The only node that an option names."""
-    names = node_names(option, node)
+def topic_name(topic: Any) -> str:
+    """The node that a question is about."""
+    names = node_names("topic", topic)
     if len(names) != 1:
-        raise QueryError("INVALID_OPTION", f"{option} names one node, not {shown(node)}")
+        raise QueryError("INVALID_OPTION", f"topic names one node, not {shown(topic)}")
     return names[0]
 
 

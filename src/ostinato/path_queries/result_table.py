@@ -9,8 +9,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.kernels.stopping import check_stopped
-from ostinato.path_queries.path_search import FoundPaths, PathWalk
-from ostinato.path_queries.walking import NO_PARENT
+from ostinato.path_queries.search.path_search import FoundPaths, PathWalk
+from ostinato.path_queries.search.walking import NO_PARENT
 
 SCHEMA = pa.schema(
     [

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from html import escape
-from typing import TYPE_CHECKING
 
+from ostinato.pictures.phases import Shape
 from ostinato.pictures.price_chart import Excerpt, Size
 from ostinato.pictures.svg import Scale, element, text
-
-if TYPE_CHECKING:
-    from ostinato.report.stories import Story
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 14.0, 30.0, 26.0
 _LOWEST = 0.3
 
 
-def payment_chart(excerpt: Excerpt, story: Story, size: Size, *, title: str, class_: str | None = "chart") -> str:
+def payment_chart(excerpt: Excerpt, shape: Shape, size: Size, *, title: str, class_: str | None = "chart") -> str:
     """The chart as an `<svg>` element. Payments are evenly spaced: minutes and weeks don't fit one time axis."""
     top = math.log10(max(*excerpt.values, 100.0) * 1.1)
     floor = size.height - _BOTTOM
@@ -30,7 +27,7 @@ def payment_chart(excerpt: Excerpt, story: Story, size: Size, *, title: str, cla
     minutes = (excerpt.times[excerpt.last] - excerpt.times[excerpt.first]).total_seconds() / 60
     elements.append(text(f"{minutes:.0f} minutes", (left + right) / 2, size.height - 8, class_="middle"))
     for row, value in enumerate(excerpt.values):
-        elements += _stem(excerpt, story, row, x(row), y(math.log10(max(value, _LOWEST))), floor)
+        elements += _stem(excerpt, shape, row, x(row), y(math.log10(max(value, _LOWEST))), floor)
     for row in {0, len(excerpt.values) - 1}:
         anchor = "middle" if row == 0 else "end"
         if excerpt.label(row) is None:
@@ -49,9 +46,9 @@ def _axes(y: Scale, top: float, size: Size) -> list[str]:
     return elements
 
 
-def _stem(excerpt: Excerpt, story: Story, row: int, x: float, y: float, floor: float) -> list[str]:
+def _stem(excerpt: Excerpt, shape: Shape, row: int, x: float, y: float, floor: float) -> list[str]:
     label = excerpt.label(row)
-    tone = story.tone(label) if label else 0
+    tone = shape.tone(label) if label else 0
     words = [label] if label else []
     words += [f"{excerpt.values[row]:,.2f}", f"{excerpt.times[row]:%d %b %Y, %H:%M:%S}"]
     words += [excerpt.notes[row]] if excerpt.notes else []
@@ -59,7 +56,7 @@ def _stem(excerpt: Excerpt, story: Story, row: int, x: float, y: float, floor: f
         element("line", x1=x, x2=x, y1=floor, y2=y, class_=f"stem tone-{tone}"),
         element("circle", cx=x, cy=y, r=5 if label else 3.5, class_=f"knot tone-{tone}"),
     ]
-    if label in story.marked:
+    if label in shape.marked:
         elements.append(text(f"{excerpt.values[row]:,.0f}", x, y - 10, class_=f"label tone-{tone}"))
     elements.append(element("circle", element("title", escape(" · ".join(words))), cx=x, cy=y, r=9, class_="hit"))
     return elements

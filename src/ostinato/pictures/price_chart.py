@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+from ostinato.pictures.phases import Shape
 from ostinato.pictures.svg import Scale, area_path, element, line_path, round_ticks, text
-
-if TYPE_CHECKING:
-    from ostinato.report.stories import Story
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +48,14 @@ COMPACT = Size(430, 260, 4, 3)
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 14.0, 24.0, 26.0
 
 
-def price_chart(excerpt: Excerpt, story: Story, size: Size, *, title: str, class_: str | None = "chart") -> str:
+def price_chart(excerpt: Excerpt, shape: Shape, size: Size, *, title: str, class_: str | None = "chart") -> str:
     """The chart as an `<svg>` element for an HTML page; screen readers use `title`."""
     low, high = min(excerpt.values), max(excerpt.values)
     x = Scale(0, len(excerpt.values) - 1, _LEFT, size.width - _RIGHT)
     y = Scale(low, high, size.height - _BOTTOM - 22, _TOP + 8)
     body = (
         *_axes(excerpt, x, y, size),
-        *_match(excerpt, story, x, y, size),
+        *_match(excerpt, shape, x, y, size),
         *_tooltips(excerpt, x, y, size),
     )
     content = element("title", escape(title)) + "".join(body)
@@ -86,7 +83,7 @@ def time_ticks(times: Sequence[datetime], about: int) -> list[int]:
     return [round((i + 0.5) * (count - 1) / about) for i in range(about)]
 
 
-def _match(excerpt: Excerpt, story: Story, x: Scale, y: Scale, size: Size) -> list[str]:
+def _match(excerpt: Excerpt, shape: Shape, x: Scale, y: Scale, size: Size) -> list[str]:
     points = [(x(row), y(value)) for row, value in enumerate(excerpt.values)]
     inside = points[excerpt.first : excerpt.last + 1]
     floor = size.height - _BOTTOM
@@ -105,16 +102,16 @@ def _match(excerpt: Excerpt, story: Story, x: Scale, y: Scale, size: Size) -> li
             elements.append(element("path", d=line_path(context), class_="context"))
     elements += _neckline(excerpt, points)
     for tone, rows in groupby(
-        range(excerpt.first, excerpt.last + 1), key=lambda row: story.tone(excerpt.label(row) or "")
+        range(excerpt.first, excerpt.last + 1), key=lambda row: shape.tone(excerpt.label(row) or "")
     ):
         run = list(rows)
         leg = points[max(run[0] - 1, excerpt.first) : run[-1] + 1]  # a leg starts at the end of the one before
         if len(leg) > 1:
             shade = element("path", d=area_path(leg, floor), fill=f"var(--tone-{tone})", opacity=0.08)
             elements += [shade, element("path", d=line_path(leg), class_=f"path tone-{tone}")]
-    for row in _marked_rows(excerpt, story):
+    for row in _marked_rows(excerpt, shape):
         label = excerpt.label(row) or ""
-        tone = story.tone(label)
+        tone = shape.tone(label)
         elements.append(element("circle", cx=points[row][0], cy=points[row][1], r=4, class_=f"knot tone-{tone}"))
         dy = 17.0 if _is_low(excerpt, row) else -9.0
         elements.append(text(label, points[row][0], points[row][1] + dy, class_=f"label tone-{tone}"))
@@ -132,9 +129,9 @@ def _neckline(excerpt: Excerpt, points: Sequence[tuple[float, float]]) -> list[s
     return [element("path", d=line_path([(x1, y1), (end, y1 + slope * (end - x1))]), class_="neckline")]
 
 
-def _marked_rows(excerpt: Excerpt, story: Story) -> list[int]:
+def _marked_rows(excerpt: Excerpt, shape: Shape) -> list[int]:
     last_of = {label: excerpt.first + i for i, label in enumerate(excerpt.labels)}
-    return [last_of[label] for label in story.marked if label in last_of]
+    return [last_of[label] for label in shape.marked if label in last_of]
 
 
 def _is_low(excerpt: Excerpt, row: int) -> bool:

@@ -6,18 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """Pattern variables that form one phase of the shape, and their colour (`tone-1` .. `tone-4`)."""
-
-    name: str
-    labels: tuple[str, ...]
-    tone: int
+from ostinato.pictures.phases import Phase, Shape
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class Story(Shape):
     """One query of the demo. `file` names its SQL in queries/; `key` is its PARTITION BY column."""
 
     file: str
@@ -25,9 +18,6 @@ class Story:
     lead: str
     table: str
     key: str
-    phases: tuple[Phase, ...]
-    marked: tuple[str, ...]
-    """Labels that are written into the chart, at their last row."""
     clarity: Callable[[Sequence[str], Sequence[float]], float]
     """How well a match shows the shape, from the labels and values of its rows. The clearest matches are drawn."""
 
@@ -38,9 +28,6 @@ class Story:
     @property
     def anchor(self) -> str:
         return self.file.removesuffix(".sql").replace("_", "-")
-
-    def tone(self, label: str) -> int:
-        return next((phase.tone for phase in self.phases if label in phase.labels), 0)
 
 
 def _prominence(labels: Sequence[str], prices: Sequence[float]) -> float:

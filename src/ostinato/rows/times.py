@@ -1,4 +1,4 @@
-"""Columns of times -> microseconds since 1970."""
+"""Columns of times <-> microseconds since 1970."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.expressions import types as t
+from ostinato.expressions.values.zones import DAY_US
 from ostinato.kernels.constants import NO_TIME
-
-DAY_US = 86_400_000_000
 
 
 def microseconds_of(array: pa.Array) -> NDArray[np.int64]:
@@ -18,3 +17,10 @@ def microseconds_of(array: pa.Array) -> NDArray[np.int64]:
     numbers = array.cast(pa.int32()).cast(pa.int64()) if array.type == t.DATE else array.cast(pa.int64())
     values = np.asarray(numbers.fill_null(0)) * scale
     return np.where(np.asarray(numbers.is_null()), NO_TIME, values) if numbers.null_count else values
+
+
+def times_of(microseconds: NDArray[np.int64], kind: pa.DataType) -> pa.Array:
+    """Values of a type: dates and timestamps of microseconds, other numbers as they are."""
+    if kind == t.DATE:
+        return pa.array((microseconds // DAY_US).astype(np.int32)).cast(kind)
+    return pa.array(microseconds).cast(kind)

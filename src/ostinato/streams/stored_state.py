@@ -28,6 +28,8 @@ FORMAT_VERSION = 2
 """Of all sections: a change of any layout needs a new version."""
 LARGEST = 1 << 62
 """The limit of times, row numbers and counts. The sum of two still fits into 64 bits."""
+LARGEST_EXPONENT = 1 << 40
+"""The limit of exponents of approximate numbers."""
 _MAGIC = b"OSTN"
 _HEADER = struct.Struct("<4sHHQ")  # magic, version, section, checksum; 16 bytes, so that arrays behind it stay aligned
 _HINT = "the checkpoint is damaged, or was not written by Ostinato: start from the last one that is whole"

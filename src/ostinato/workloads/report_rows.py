@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pyarrow as pa
 
-if TYPE_CHECKING:
-    from ostinato.workloads.shedding.report import Report
+from ostinato.rows.loss_report import Report
 
 REPORT_NAME = "report"
 """The column of `WorkloadResult.with_metrics`."""

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-    from ostinato.workloads.shedding.report import Report
+from ostinato.rows.loss_report import Report
 
 T = TypeVar("T")
 
@@ -26,8 +23,8 @@ class WorkloadRows(Generic[T]):
     """The input: a schema in process, a DataFrame on Spark."""
     reports: tuple[Report, ...] = ()
     """In process, under a bound: the report of each engine."""
-    metrics: DataFrame | None = None
+    metrics: T | None = None
     """On Spark, under a bound: the losses, a row for each task (or micro-batch and bucket) and query."""
-    with_metrics: DataFrame | None = None
+    with_metrics: T | None = None
     """On Spark, under a bound: `rows` and `metrics` of the same run, to be written once. The losses are in the column
     `report`, which is NULL in the rows of matches."""

@@ -1,4 +1,4 @@
-"""Queries that can share a Kleene sub-pattern, and panes of windows."""
+"""Queries that can share a Kleene sub-pattern."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ from ostinato.event_queries.trends.sharable import (
     KleeneLoop,
     SharableSet,
     loop_conditions,
-    pane_of,
     sharable_loops,
     sharable_sets,
 )
-
-MINUTE = 60_000_000
 
 
 def programs(*texts: str) -> list[Program]:
@@ -52,7 +49,7 @@ def test_definition_5_a_set_has_all_queries_that_pairs_connect() -> None:
         "SEQ(A, C) RETURN COUNT(*)",
     )
     assert sharable_sets(all_programs, [0] * 4) == (
-        SharableSet((0, 1, 2), (KleeneLoop(1, (0, 1)), KleeneLoop(3, (1, 2))), None),
+        SharableSet((0, 1, 2), (KleeneLoop(1, (0, 1)), KleeneLoop(3, (1, 2)))),
     )
 
 
@@ -61,14 +58,10 @@ def test_grouping_attributes_must_be_the_same() -> None:
     assert sets(one, other, keys=[0, 1]) == []
 
 
-def test_sums_share_with_counts_but_extremes_only_with_equal_ones() -> None:
+def test_sums_and_extremes_share_with_counts() -> None:
     count, total = "SEQ(A, B+) RETURN COUNT(*)", "SEQ(C, B+) RETURN AVG(B.x)"
     least, most = "SEQ(A, B+) RETURN MIN(B.x)", "SEQ(C, B+) RETURN MAX(B.x)"
-    assert sets(count, total) == [(0, 1)]
-    assert sets(count, least) == []
-    assert sets(least, most) == []
-    assert [one.programs for one in sharable_sets(programs(least, most), [0, 0], extremes_apart=False)] == [(0, 1)]
-    assert sets(least, "SEQ(C, B+ b) RETURN MIN(b.x), SUM(b.f)") == [(0, 1)]
+    assert sets(count, total) == sets(count, least) == sets(least, most) == [(0, 1)]
 
 
 def test_windows_of_the_same_measure_share() -> None:
@@ -83,12 +76,3 @@ def test_windows_of_the_same_measure_share() -> None:
 
 def test_queries_with_different_selections_do_not_share() -> None:
     assert sets("SEQ(A, B+) RETURN COUNT(*)", "SEQ(A, B+) STRICT RETURN COUNT(*)") == []
-
-
-def test_a_pane_is_the_common_divisor_of_windows_and_slides() -> None:
-    all_programs = programs(
-        "B+ WITHIN 10 MINUTES SLIDE 5 MINUTES RETURN COUNT(*)", "B+ WITHIN 15 MINUTES SLIDE 5 MINUTES RETURN COUNT(*)"
-    )
-    assert sharable_sets(all_programs, [0, 0])[0].pane == 5 * MINUTE
-    (uneven,) = programs("B+ WITHIN 9 MINUTES SLIDE 6 MINUTES RETURN COUNT(*)")
-    assert pane_of([uneven.extent]) == 3 * MINUTE

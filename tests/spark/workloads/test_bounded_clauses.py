@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.local.test_local_clauses import AB, ABD, CALLS, FIRST
 
 import ostinato as ost
-from ostinato.clause.query.clause_query import as_clause_query
+from ostinato.clause.language.clause_query import as_clause_query
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.spark.event_queries.common_rows import common_rows
 from ostinato.spark.workloads.clause_dataframes import SparkClauses

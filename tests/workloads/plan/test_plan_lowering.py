@@ -134,21 +134,18 @@ def value_at(lowered: Lowered, node: int, labels: Sequence[str]) -> list[float |
     tied = tie_to_columns(program, range(len(lowered.plan.run)), labels_of_states, 3, computed)
     work = buffers(len(program.registers), len(program.accumulators))
     for row, name in enumerate(labels):
-        assert run_registers.update(program.variables.index(name), row, row, work, tied) == 0
-    last = len(labels) - 1
-    values = [
-        interpreter.value_of(number, program.variables.index(labels[-1]), last, last, 0, 3, work, tied)
-        for number in lowered.conditions.features[node]
-    ]
+        for numbers in (work.registers, work.int_totals, work.real_totals):
+            numbers[0] = numbers[1]
+        assert run_registers.update(program.variables.index(name), row, 0, work, tied) == 0
+    values = [interpreter.value_of(number, len(labels) - 1, work, tied) for number in lowered.conditions.features[node]]
     return [float(value) if has_value else None for has_value, value in values]
 
 
 def buffers(registers: int, accumulators: int) -> RunBuffers:
-    """Buffers for five events."""
     return RunBuffers(
-        registers=np.full((6, registers), -1),
-        int_totals=np.zeros((6, accumulators), np.int64),
-        real_totals=np.zeros((6, accumulators)),
+        registers=np.full((2, registers), -1),
+        int_totals=np.zeros((2, accumulators), np.int64),
+        real_totals=np.zeros((2, accumulators)),
         stack=np.zeros(64),
         stack_whole=np.zeros(64, np.int64),
         stack_null=np.zeros(64, np.bool_),

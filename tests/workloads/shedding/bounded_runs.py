@@ -20,13 +20,13 @@ from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import Settings, normalise
 from ostinato.expressions.values.vectors import Vector
 from ostinato.kernels.clock import VirtualClock
+from ostinato.rows.loss_report import Report
 from ostinato.workloads.matcher.plan_events import PlanEvents
 from ostinato.workloads.merging.merged_plan import MergedPlan, merge
 from ostinato.workloads.merging.plan_conditions import PlanConditions
 from ostinato.workloads.plan.event_programs import bounded_programs
 from ostinato.workloads.plan.plan_lowering import lower_plan
 from ostinato.workloads.shedding.bounded_engine import BoundedEngine
-from ostinato.workloads.shedding.report import Report
 
 SETTINGS = Settings()
 COLUMNS = {"at": pa.int64(), "kind": pa.string(), "id": pa.int64(), "v": pa.float64()}

@@ -7,12 +7,12 @@ import pytest
 
 from ostinato.errors import MatchError
 from ostinato.kernels.clock import VirtualClock, Work
-from ostinato.workloads.matcher.ledger import chain_begins, chain_offsets
-from ostinato.workloads.shedding.class_edges import buckets_of, have_drifted, no_edges, quantile_edges
+from ostinato.rows.loss_report import MOST_PERIODS, Period, with_period
+from ostinato.workloads.matcher.ledger import buckets_of, chain_begins, chain_offsets
+from ostinato.workloads.shedding.class_edges import have_drifted, no_edges, quantile_edges
 from ostinato.workloads.shedding.latency import LatencyMeter, overloaded
 from ostinato.workloads.shedding.limits import MIN_TARGET, adjust_targets, new_control
 from ostinato.workloads.shedding.packed import pack_values, unpack_values
-from ostinato.workloads.shedding.report import MOST_PERIODS, Period, with_period
 from ostinato.workloads.shedding.tariff import Tariff
 
 

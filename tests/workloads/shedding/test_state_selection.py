@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.workloads.shedding.bounded_runs import Stream
 
-from ostinato.workloads.matcher.ledger import TAG_RANGE
+from ostinato.workloads.matcher.ledger import TAG_RANGE, buckets_of
 from ostinato.workloads.matcher.plan_shape import PlanShape, shape_of
-from ostinato.workloads.shedding.class_edges import buckets_of, no_edges
+from ostinato.workloads.shedding.class_edges import no_edges
 from ostinato.workloads.shedding.sketch import Sketch
 from ostinato.workloads.shedding.state_selection import (
     BUCKETS,

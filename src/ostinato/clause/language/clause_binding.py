@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
@@ -11,7 +11,7 @@ from ostinato.clause.language.clause_checks import unknown_variable
 from ostinato.clause.query.bound_clause import BoundClause, BoundKey
 from ostinato.clause.query.clause import MatchMode, MatchRecognize, Measure
 from ostinato.clause.query.pattern import variables
-from ostinato.errors import QueryError, Span, did_you_mean
+from ostinato.errors import QueryError, Span
 from ostinato.expressions.nondeterministic import NONDETERMINISTIC
 from ostinato.expressions.parsing import is_niladic
 from ostinato.expressions.syntax import (
@@ -31,6 +31,7 @@ from ostinato.expressions.syntax import (
     Star,
     rebuild,
 )
+from ostinato.rows.column_lookup import ColumnLookup
 
 MAX_OFFSET = 2**31 - 1
 
@@ -54,16 +55,16 @@ def bind(clause: MatchRecognize, columns: Sequence[str], *, case_sensitive: bool
 
 
 def _check_output_names(bound: BoundClause, names: _Names) -> None:
-    seen: set[str] = set()
+    fold, seen = names.columns.fold, set[str]()
     for name in bound.output_names:
-        if names.fold(name) in seen:
+        if fold(name) in seen:
             raise QueryError(
                 "DUPLICATE_COLUMN",
                 f"two output columns are named '{name}'",
                 text=bound.clause.text,
                 hint="give the measure another name: ALL ROWS PER MATCH also shows the input's columns",
             )
-        seen.add(names.fold(name))
+        seen.add(fold(name))
 
 
 class _Names:
@@ -71,28 +72,18 @@ class _Names:
 
     def __init__(self, clause: MatchRecognize, columns: tuple[str, ...], case_sensitive: bool) -> None:
         self.clause = clause
-        self.columns = columns
+        self.columns = ColumnLookup(columns, case_sensitive)
         self.primary = variables(clause.pattern)
         self.unions = {subset.name: frozenset(subset.members) for subset in clause.subsets}
-        self.fold: Callable[[str], str] = (lambda name: name) if case_sensitive else str.lower
-        self.by_name: dict[str, list[str]] = {}
-        for column in columns:
-            self.by_name.setdefault(self.fold(column), []).append(column)
 
     def fail(self, code: str, message: str, span: Span | None, hint: str | None = None) -> NoReturn:
         raise QueryError(code, message, text=self.clause.text, span=span, hint=hint)
 
     def column(self, name: Name, span: Span | None) -> str:
-        candidates = self.by_name.get(self.fold(name.text), [])
-        if not candidates:
-            hint = did_you_mean(name.text, self.columns) or f"the columns are {', '.join(self.columns[:20])}"
-            self.fail("UNKNOWN_COLUMN", f"the input has no column '{name.text}'", span, hint)
-        if len(candidates) > 1:
-            self.fail("AMBIGUOUS_COLUMN", f"'{name.text}' could be any of {', '.join(candidates)}", span)
-        return candidates[0]
+        return self.columns.column(name.text, text=self.clause.text, span=span)
 
     def has_column(self, name: Name) -> bool:
-        return self.fold(name.text) in self.by_name
+        return name.text in self.columns
 
     def rows(self, name: Name) -> RowSet:
         """The primary variables of a (union) variable, or None when there is no such variable."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from ostinato.errors import QueryError, Span
 from ostinato.expressions.lexer import Kind, tokenize
 
-_NAMES = (Kind.WORD, Kind.BACK_QUOTED)
 END_OF_FROM = frozenset("WHERE GROUP HAVING ORDER LIMIT OFFSET WINDOW CLUSTER DISTRIBUTE SORT QUALIFY".split())
 SET_OPERATIONS = frozenset("UNION INTERSECT EXCEPT MINUS".split())
 _END_OF_RELATION = frozenset("ON USING TABLESAMPLE PIVOT UNPIVOT".split())
@@ -74,7 +73,7 @@ class Statement:
         before = [token.upper for token in tokenize(self.text[: span.start])]
         behind = tokenize(self.text[span.end :])
         names = [token for token in behind[:-1] if token.upper != "AS"]
-        is_alias = len(names) == 1 and names[0].kind in _NAMES and names[0].upper not in NO_ALIAS
+        is_alias = len(names) == 1 and names[0].is_name and names[0].upper not in NO_ALIAS
         return before == ["SELECT", "*", "FROM", ""] and len(behind) <= 3 and (len(behind) == 1 or is_alias)
 
 
@@ -185,11 +184,11 @@ class _StatementReader:
         scope.relation = at
         scope.values_list = self.tokens[at].upper == "VALUES"
         token, after = self.tokens[at], self.tokens[min(at + 1, len(self.tokens) - 1)]
-        if token.kind not in _NAMES or after.upper in (".", "(") or scope.values_list:
+        if not token.is_name or after.upper in (".", "(") or scope.values_list:
             return
         if any(common.name.lower() == token.name.lower() for each in scopes for common in each.common):
             return
-        aliased = after.upper == "AS" or (after.kind in _NAMES and after.upper not in NO_ALIAS)
+        aliased = after.upper == "AS" or (after.is_name and after.upper not in NO_ALIAS)
         self.tables.append(TableName(token.name, token.span, aliased))
 
     def _with_list(self, at: int, scopes: list[_Scope]) -> int:
@@ -206,7 +205,7 @@ class _StatementReader:
         at += 1
         recursive = self.tokens[at].upper == "RECURSIVE"
         at += recursive
-        while self.tokens[at].kind in _NAMES:
+        while self.tokens[at].is_name:
             name, start = self.tokens[at].name, self.tokens[at].span
             at += 1
             if self.tokens[at].upper == "(":
@@ -260,12 +259,12 @@ class _StatementReader:
         last = end - 1
         if self.tokens[last].upper == ")":
             opening = next(start for start, closing in self.closing.items() if closing == last)
-            named = opening - 1 > first and self.tokens[opening - 1].kind in _NAMES
+            named = opening - 1 > first and self.tokens[opening - 1].is_name
             behind = self.tokens[opening - 2]
-            is_alias = named and (behind.upper in ("AS", ")") or behind.kind in _NAMES)
+            is_alias = named and (behind.upper in ("AS", ")") or behind.is_name)
             is_alias = is_alias and self.tokens[opening - 1].upper not in NO_ALIAS  # t MATCH_RECOGNIZE ( ... )
             return self.tokens[opening - 1].name if is_alias else None
-        return self.tokens[last].name if self.tokens[last].kind in _NAMES else None
+        return self.tokens[last].name if self.tokens[last].is_name else None
 
     def _plain_tables(self) -> tuple[TableName, ...]:
         def outside(table: TableName) -> bool:

@@ -6,13 +6,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.clause.task import match_aggregates as agg
 from ostinato.errors import MatchError
 from ostinato.expressions import types as t
 from ostinato.expressions.syntax import Aggregate
 from ostinato.expressions.values.decimals import as_double, divided_half_up
 from ostinato.expressions.values.value_order import OrderKey, sortable
 from ostinato.expressions.values.vectors import Vector, to_arrow
-from ostinato.rows import match_aggregates as agg
 from ostinato.rows.matches import Frames, Matches
 
 

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from ostinato.clause.language.statement_spans import END_OF_FROM, NO_ALIAS, SET_OPERATIONS, Clause, Statement
-from ostinato.clause.language.token_levels import OUTERMOST, Levels
+from ostinato.correlations.language.token_levels import OUTERMOST, Levels
 from ostinato.errors import QueryError, Span, did_you_mean
-from ostinato.expressions.lexer import Kind
 
 _JOINS = ((",",), ("JOIN",), ("INNER", "JOIN"), ("CROSS", "JOIN"))
 _OUTER = frozenset("LEFT RIGHT FULL OUTER SEMI ANTI".split())
 _END_OF_ON = frozenset(", JOIN INNER LEFT RIGHT FULL CROSS NATURAL SEMI ANTI LATERAL ON USING ;".split())
 _WHERE_IT_STANDS = "FROM ... AS live JOIN ... AS archive ON live.key = archive.key AND RECENT(archive, live, distance)"
-_NAMES = (Kind.WORD, Kind.BACK_QUOTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +187,7 @@ class _Finder:
         if behind == select.from_end:
             return _ClauseInFrom(clause, None, at, behind)
         token = levels.token(indices[behind])
-        if token.kind not in _NAMES or token.upper in NO_ALIAS:
+        if not token.is_name or token.upper in NO_ALIAS:
             return _ClauseInFrom(clause, None, at, behind)
         return _ClauseInFrom(clause, token.name, at, behind + 1)
 
@@ -200,8 +198,8 @@ class _Finder:
         levels = self.levels
         inside = levels.level(at + 1)
         words = [levels.word(index) for index in inside]
-        kinds = [levels.token(index).kind for index in inside[:4:2]]
-        if len(inside) < 5 or words[1] != "," or words[3] != "," or any(kind not in _NAMES for kind in kinds):
+        names = [levels.token(index) for index in inside[:4:2]]
+        if len(inside) < 5 or words[1] != "," or words[3] != "," or not all(name.is_name for name in names):
             self._misplaced(
                 recent,
                 "RECENT takes the names of the two clauses and a distance",

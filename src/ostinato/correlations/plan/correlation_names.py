@@ -12,8 +12,9 @@ from typing import NoReturn
 
 from ostinato.clause.language.select_list import Item
 from ostinato.correlations.language.correlation import CORRELATION_END, CORRELATION_START, Correlation
-from ostinato.errors import QueryError, Span, did_you_mean
+from ostinato.errors import QueryError, Span
 from ostinato.expressions.syntax import ColumnRef, Expr, Field, Name, rebuild
+from ostinato.rows.column_lookup import columns_hint
 
 LIVE = "live"
 ARCHIVE = "archive"
@@ -90,8 +91,8 @@ class PairNames:
             self._fail("AMBIGUOUS_COLUMN", message, span, f"write {self.correlation.live_alias}.{name.text}")
         if not columns:
             names = [column for each in sides for column in self._columns(each)]
-            hint = did_you_mean(name.text, names) or f"the columns are {', '.join(names[:20])}"
-            self._fail("UNKNOWN_COLUMN", f"the clause gives no column '{name.text}'", span, hint)
+            message = f"the clause gives no column '{name.text}'"
+            self._fail("UNKNOWN_COLUMN", message, span, columns_hint(name.text, names))
         return columns[0]
 
     def _fail(self, code: str, message: str, span: Span | None, hint: str) -> NoReturn:

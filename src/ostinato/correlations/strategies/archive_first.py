@@ -9,7 +9,7 @@ import numpy as np
 from ostinato.clause.matching.growths import ProbeMatches, ProbeMode
 from ostinato.correlations.strategies.cost_model import RegionSums
 from ostinato.correlations.strategies.joining import Pairs
-from ostinato.correlations.strategies.sides import NO_TIME, Ints, covered, first_at_least, runs_of
+from ostinato.correlations.strategies.sides import Ints, covered, first_at_least, runs_of
 from ostinato.correlations.strategies.step_matches import Growths, LiveMatches, StepOutcome, live_matches
 from ostinato.correlations.strategies.steps import (
     StepInput,
@@ -20,6 +20,7 @@ from ostinato.correlations.strategies.steps import (
     searched,
     unsearched,
 )
+from ostinato.kernels.constants import NO_TIME
 
 
 def archive_first(step: StepInput) -> StepOutcome:

@@ -13,8 +13,6 @@ from ostinato.kernels.kernel_cache import kernel
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-NO_TIME = np.iinfo(np.int64).min
-"""The time of a row without a time. Such rows come first in their key."""
 LARGEST_TIME = 1 << 61
 """Largest absolute time. A distance can be added or subtracted without leaving 64 bits."""
 

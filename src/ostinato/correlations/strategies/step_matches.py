@@ -9,7 +9,8 @@ import numpy as np
 
 from ostinato.clause.matching.growths import ProbeMatches, ProbeMode
 from ostinato.correlations.strategies.cost_model import NO_REGIONS, RegionSums
-from ostinato.correlations.strategies.sides import NO_TIME, Ints, Mask, RowTimes, Side
+from ostinato.correlations.strategies.sides import Ints, Mask, RowTimes, Side
+from ostinato.kernels.constants import NO_TIME
 from ostinato.kernels.kernel_cache import kernel
 
 NOT_FOUND_HERE = -1

@@ -10,11 +10,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.correlations.strategies.recent_buffer import NOTHING_MISSING
-from ostinato.correlations.strategies.sides import NO_TIME, Ints, Mask
+from ostinato.correlations.strategies.sides import Ints, Mask
 from ostinato.correlations.task.correlation_state import CorrelationState, Marks
 from ostinato.correlations.task.correlation_task import CorrelationTask
 from ostinato.correlations.task.side_rows import SideWorker
 from ostinato.expressions.values.value_order import group_numbers
+from ostinato.kernels.constants import NO_TIME
 from ostinato.streams.record_batches import as_batch, joined, split
 
 _LATEST = np.iinfo(np.int64).max

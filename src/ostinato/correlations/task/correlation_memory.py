@@ -11,13 +11,14 @@ import pyarrow as pa
 
 from ostinato.correlations.strategies.recent_buffer import BufferCut, Missing, at_change_of_time, rows_to_keep
 from ostinato.correlations.strategies.result_order import Future, first_possible_start, future_of
-from ostinato.correlations.strategies.sides import NO_TIME, Ints, Mask
+from ostinato.correlations.strategies.sides import Ints, Mask
 from ostinato.correlations.strategies.step_matches import StepOutcome
 from ostinato.correlations.strategies.steps import StepInput
 from ostinato.correlations.task.correlation_intake import KeyedRows, StepIntake
 from ostinato.correlations.task.correlation_results import KEY
 from ostinato.correlations.task.correlation_state import OFFSET, CorrelationState, Marks
 from ostinato.correlations.task.correlation_task import CorrelationTask
+from ostinato.kernels.constants import NO_TIME
 from ostinato.rows.matches import ranges
 
 _EARLIEST = NO_TIME // 2

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from ostinato.clause.matching.growths import ProbeMatches
 from ostinato.correlations.language.correlation import CORRELATION_END, CORRELATION_START
-from ostinato.correlations.plan.correlation_plan import TimeColumns
 from ostinato.correlations.strategies.joining import OrderedPairs, Pairs, by_start
 from ostinato.correlations.strategies.result_order import ResultTimes, merged_order
 from ostinato.correlations.strategies.sides import Ints
@@ -19,9 +18,8 @@ from ostinato.correlations.strategies.step_matches import NOT_FOUND_HERE, Growth
 from ostinato.correlations.task.correlation_state import CorrelationState
 from ostinato.correlations.task.correlation_task import CorrelationTask, SideTask
 from ostinato.correlations.task.side_rows import WindowSide
-from ostinato.expressions import types as t
 from ostinato.rows.batches import one_array
-from ostinato.rows.times import DAY_US
+from ostinato.rows.times import times_of
 from ostinato.streams.record_batches import joined, split
 
 KEY, START, END, POSITION = "__ost_key", "__ost_start", "__ost_end", "__ost_place"
@@ -42,13 +40,6 @@ def _fields(side: SideTask, prefix: str) -> list[pa.Field]:
         pa.field(f"{prefix}.{name}", kind)
         for name, kind in zip(side.output_names, [*shown, *side.typed.slot_types], strict=True)
     ]
-
-
-def moments(values: Ints, time_columns: TimeColumns) -> pa.Array:
-    """Times in the type of the time columns."""
-    if time_columns.type == t.DATE:
-        return pa.array(values // DAY_US).cast(pa.int32()).cast(time_columns.type)
-    return pa.array(values).cast(time_columns.type)
 
 
 class ResultWriter:
@@ -80,8 +71,8 @@ class ResultWriter:
         used, index_of_pair = _compacted(pairs.growth, pairs.of_growth)
         values = self.archive_values(outcome, used, before, others)
         of_archive = equal | {name: array.take(index_of_pair) for name, array in values.items()}
-        start = moments(growths.start, task.live.time_columns).take(pa.array(pairs.growth))
-        end = moments(outcome.live.end, task.live.time_columns).take(pa.array(pairs.live))
+        start = times_of(growths.start, task.live.time_columns.type).take(pa.array(pairs.growth))
+        end = times_of(outcome.live.end, task.live.time_columns.type).take(pa.array(pairs.live))
         in_order = [of_archive[name] for name in task.archive.output_names]
         return NewResults(pairs, outcome, _typed([start, end, *of_live.values(), *in_order], self.schema))
 

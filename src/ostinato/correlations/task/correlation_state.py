@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.correlations.strategies.recent_buffer import NOTHING_MISSING, Missing
-from ostinato.correlations.strategies.sides import NO_TIME, Ints, SearchCost
+from ostinato.correlations.strategies.sides import Ints, SearchCost
+from ostinato.kernels.constants import NO_TIME
 from ostinato.streams.bucket_state import QUERY, check_query
 from ostinato.streams.record_batches import to_bytes
 from ostinato.streams.stored_state import (

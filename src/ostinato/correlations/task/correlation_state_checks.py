@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ostinato.correlations.strategies.sides import NO_TIME, Ints
+from ostinato.correlations.strategies.sides import Ints
 from ostinato.correlations.task.correlation_results import KEY, POSITION, START, ResultWriter
 from ostinato.correlations.task.correlation_state import OFFSET, STATE, CorrelationState, Marks
 from ostinato.correlations.task.correlation_task import CorrelationTask, SideTask
+from ostinato.kernels.constants import NO_TIME
 from ostinato.streams.stored_state import LARGEST, check, check_columns_are, check_ranges, whole_numbers
 
 

@@ -9,13 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.clause.matching.growths import ProbeMode
-from ostinato.correlations.strategies.sides import NO_TIME, Ints, RowTimes, first_longer
+from ostinato.correlations.strategies.sides import Ints, RowTimes, first_longer
 from ostinato.correlations.strategies.step_matches import NOT_FOUND_HERE, Growths, Modes
 from ostinato.correlations.strategies.steps import CodesOfValues, StepInput
 from ostinato.correlations.task.correlation_intake import StepIntake
 from ostinato.correlations.task.correlation_state import CorrelationState
 from ostinato.correlations.task.correlation_task import CorrelationTask, SideTask
 from ostinato.correlations.task.side_rows import SideWorker, WindowSide
+from ostinato.kernels.constants import NO_TIME
 from ostinato.streams.record_batches import as_batch
 
 

@@ -20,11 +20,12 @@ from ostinato.clause.matching.growths import (
 )
 from ostinato.clause.matching.match_engine import Task
 from ostinato.clause.task.clause_worker import Window, Worker
-from ostinato.correlations.strategies.sides import LARGEST_TIME, NO_TIME, Ints, RowTimes, SearchCost
+from ostinato.correlations.strategies.sides import LARGEST_TIME, Ints, RowTimes, SearchCost
 from ostinato.correlations.task.correlation_task import SideTask
 from ostinato.errors import MatchError
 from ostinato.expressions.values.value_order import OrderKey
 from ostinato.kernels.clock import Clock, ThreadClock, Work
+from ostinato.kernels.constants import NO_TIME
 from ostinato.rows.batches import Batch, OutputRows, row_masks
 from ostinato.rows.ordering import Ordered, order_rows
 from ostinato.rows.times import microseconds_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -12,6 +11,7 @@ from ostinato.event_queries.language.event_query import EventQuery, OneEvent, oc
 from ostinato.expressions.lexer import tokenize
 from ostinato.expressions.parsing import is_niladic
 from ostinato.expressions.syntax import Column, ColumnRef, Expr, Field, Name
+from ostinato.rows.column_lookup import ColumnLookup
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class EventNames:
 
     def __init__(self, query: EventQuery, columns: tuple[str, ...], case_sensitive: bool) -> None:
         self.query = query
-        self.columns = columns
+        self.columns = ColumnLookup(columns, case_sensitive)
         self.variables = variables_outside_not(query.pattern)
         under = (event for absent in absent_parts(query.pattern) for event in occurrences(absent))
         self.absent = tuple(dict.fromkeys(event.variable for event in under))
@@ -37,32 +37,21 @@ class EventNames:
         for event in occurrences(query.pattern):
             self.type_of.setdefault(event.variable, event.type)
             self.types.setdefault(event.type, event)
-        self.fold: Callable[[str], str] = (lambda name: name) if case_sensitive else str.lower
-        self.by_name: dict[str, list[str]] = {}
-        for column in columns:
-            self.by_name.setdefault(self.fold(column), []).append(column)
 
     def fail(self, code: str, message: str, span: Span | None, hint: str | None = None) -> NoReturn:
         raise QueryError(code, message, text=self.query.text, span=span, hint=hint)
 
     def column(self, name: Name, span: Span | None) -> str:
-        matching = self.by_name.get(self.fold(name.text), [])
-        if not matching:
-            if name.text in self.type_of:
-                hint: str | None = f"'{name.text}' is a variable: write {name.text}.column"
-            else:
-                hint = did_you_mean(name.text, self.columns) or f"the columns are {', '.join(self.columns[:20])}"
-            self.fail("UNKNOWN_COLUMN", f"the input has no column '{name.text}'", span, hint)
-        if len(matching) > 1:
-            self.fail("AMBIGUOUS_COLUMN", f"'{name.text}' could be any of {', '.join(matching)}", span)
-        return matching[0]
+        is_variable = name.text in self.type_of
+        hint = f"'{name.text}' is a variable: write {name.text}.column" if is_variable else None
+        return self.columns.column(name.text, text=self.query.text, span=span, hint=hint)
 
     def listed(self, name: Name, clause: str) -> str:
         """The column that a clause lists. An error points to the name behind the word `clause` (GROUP, TIME)."""
         return self.column(name, _span_behind(self.query.text, clause, name))
 
     def has_column(self, name: Name) -> bool:
-        return self.fold(name.text) in self.by_name
+        return name.text in self.columns
 
     def variables_of(self, name: Name) -> frozenset[str] | None:
         """The variable of that name, or all variables of the type of that name, or None."""

@@ -33,7 +33,7 @@ def bind_outputs(query: EventQuery, names: EventNames, group_by: tuple[str, ...]
     windows = isinstance(query.bound, TimeWindows | EventWindows)
     edges = tuple(WindowEdge) if windows else ()
     for edge in edges:
-        if names.fold(edge.value) in map(names.fold, group_by):
+        if names.columns.fold(edge.value) in map(names.columns.fold, group_by):
             message = f"'{edge.value}' is both a column of GROUP BY and an edge of the windows"
             names.fail("AMBIGUOUS_COLUMN", message, None, "rename the column")
     if isinstance(query.returns, ReturnMatches):
@@ -50,10 +50,10 @@ def bind_outputs(query: EventQuery, names: EventNames, group_by: tuple[str, ...]
 def _check_names(outputs: tuple[str, ...], names: EventNames) -> None:
     seen: set[str] = set()
     for name in outputs:
-        if names.fold(name) in seen:
+        if names.columns.fold(name) in seen:
             hint = "give one of them another name with AS"
             names.fail("DUPLICATE_COLUMN", f"two output columns are named '{name}'", None, hint)
-        seen.add(names.fold(name))
+        seen.add(names.columns.fold(name))
 
 
 class _OutputBinder:

@@ -22,7 +22,7 @@ from ostinato.event_queries.language.event_query import (
 from ostinato.event_queries.language.event_within import event_bound
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.lexer import Kind
-from ostinato.expressions.parsing import ExpressionParser
+from ostinato.expressions.parsing import ExpressionParser, span_over
 from ostinato.expressions.syntax import Call, ColumnRef, Expr, Name, Operator, Subscript, walk
 
 _ORDER = "FROM, TYPE, TIME, PATTERN, STRICT or SKIP TILL, WHERE, GROUP BY, WITHIN, RETURN"
@@ -189,10 +189,10 @@ class _QueryParser:
         return tuple(same), tuple(conjunct for expr in where for conjunct in flat(expr))
 
     def _disjunction(self, first: list[Expr]) -> Expr:
-        options = [first[0] if len(first) == 1 else Operator("and", tuple(first), _span(first[0], first[-1]))]
+        options = [first[0] if len(first) == 1 else Operator("and", tuple(first), span_over(first[0], first[-1]))]
         while self.cursor.accept("OR"):
             options.append(self.expressions.conjuncts())
-        return Operator("or", tuple(options), _span(options[0], options[-1]))
+        return Operator("or", tuple(options), span_over(options[0], options[-1]))
 
     def _same(self) -> Same:
         cursor, start = self.cursor, self.cursor.token
@@ -283,8 +283,3 @@ def flat(expr: Expr) -> tuple[Expr, ...]:
 
 def _is_same(ref: ColumnRef) -> bool:
     return len(ref.parts) == 1 and ref.parts[0].folded == "SAME"
-
-
-def _span(first: Expr, last: Expr) -> Span | None:
-    span = first.span
-    return None if span is None else span.to(last.span)

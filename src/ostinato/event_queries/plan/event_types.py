@@ -25,8 +25,8 @@ from ostinato.expressions.syntax import Case, Cast, Column, Expr, Literal, Navig
 from ostinato.expressions.types import Settings
 from ostinato.expressions.typing import type_of
 from ostinato.expressions.values.vectors import Vector
+from ostinato.expressions.values.zones import DAY_US
 from ostinato.kernels.numbers.number_columns import MAX_DIGITS, NumberForm
-from ostinato.rows.times import DAY_US
 
 MAX_EXACT_PRECISION = 18
 """Decimals with more digits don't fit into 64 bits as unscaled integers."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-if TYPE_CHECKING:
-    from ostinato.workloads.shedding.report import Report
+from ostinato.rows.loss_report import Report
 
 
 @dataclass(frozen=True, slots=True)

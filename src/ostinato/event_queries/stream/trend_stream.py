@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.language.event_query import WindowEdge
-from ostinato.event_queries.plan.engine_groups import Member, groups_of_stream
 from ostinato.event_queries.plan.event_plan import QueryPlan
 from ostinato.event_queries.plan.event_program import Events, Extent, QueryResults
 from ostinato.event_queries.plan.event_types import TypedEventsPlan
@@ -24,6 +23,7 @@ from ostinato.event_queries.stream.trend_steps import TrendRows
 from ostinato.event_queries.task.engines import engine_of
 from ostinato.event_queries.task.shared_matching import SharedMatching
 from ostinato.event_queries.task.trend_worker import TrendWorker
+from ostinato.event_queries.trends.engine_groups import Member, groups_of_stream
 from ostinato.expressions.values.value_order import group_numbers
 from ostinato.rows.batches import Batch, batch_of
 from ostinato.rows.times import microseconds_of

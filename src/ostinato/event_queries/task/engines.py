@@ -1,15 +1,23 @@
-"""A group of programs -> the engine that runs them. `plan/engine_groups.py` makes the groups."""
+"""A group of programs -> the engine that runs them. `trends/engine_groups.py` makes the groups."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ostinato.event_queries.event_options import Sharing
-from ostinato.event_queries.plan.engine_groups import EngineGroup
-from ostinato.event_queries.plan.event_program import TrendEngine
+from ostinato.event_queries.plan.event_program import Program, TrendEngine
+from ostinato.event_queries.trends.engine_choice import needs_graphlets
+from ostinato.event_queries.trends.engine_groups import EngineGroup
+from ostinato.event_queries.trends.graphlets.graphlet_engine import GraphletEngine
 from ostinato.event_queries.trends.separate.separate_engine import SeparateEngine
 from ostinato.event_queries.trends.shared.shared_engine import SharedEngine
 
 
 def engine_of(group: EngineGroup, exact: bool, sharing: Sharing) -> TrendEngine:
-    if group.shared:
-        return SharedEngine(group.programs, exact, sharing)
-    return SeparateEngine(group.programs, exact)
+    return sharing_engine(group.programs, exact, sharing) if group.shared else SeparateEngine(group.programs, exact)
+
+
+def sharing_engine(programs: Sequence[Program], exact: bool, sharing: Sharing) -> TrendEngine:
+    """An engine for programs that share their loops."""
+    engine = GraphletEngine if needs_graphlets(programs) else SharedEngine
+    return engine(programs, exact, sharing)

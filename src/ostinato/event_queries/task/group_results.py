@@ -20,7 +20,7 @@ from ostinato.event_queries.plan.output_slots import AverageOutput, CountOutput,
 from ostinato.expressions import types as t
 from ostinato.kernels.numbers import number_columns as tn
 from ostinato.kernels.numbers.python_numbers import Extended
-from ostinato.rows.times import DAY_US
+from ostinato.rows.times import times_of
 
 Ints = NDArray[np.int64]
 Exact = NDArray[np.object_]
@@ -168,7 +168,7 @@ def _column(context: OutputContext, results: QueryResults, output: Any, kind: pa
             array = context.group_value(column, results.sequence)
         case WindowEdge():
             starts = results.window if output is WindowEdge.START else results.window + program.extent.length
-            array = window_edges(starts, kind)
+            array = times_of(starts, kind)
         case CountOutput():
             array = _number_column(typed, results.count, None, describe_row, 0, is_count=True)
         case SlotOutput(i):
@@ -215,13 +215,6 @@ def _scale(context: OutputContext, slot: int) -> int:
     return kind.scale if kind is not None and t.is_decimal(kind) else 0
 
 
-def window_edges(starts: Ints, kind: pa.DataType) -> pa.Array:
-    """Starts or ends of windows as values of the type: microseconds, days of dates, or numbers of events."""
-    if kind == t.DATE:
-        return pa.array((starts // DAY_US).astype(np.int32)).cast(kind)
-    return pa.array(starts).cast(kind)
-
-
 def _row_description(context: OutputContext, results: QueryResults, row: int) -> str:
     """Describes a row of the results for errors: query, group and window."""
     plan = context.typed.plan.queries[context.query]
@@ -231,5 +224,5 @@ def _row_description(context: OutputContext, results: QueryResults, row: int) ->
     if results.window[row] != NO_WINDOW:
         extent = plan.programs[0].extent
         kind = t.INT64 if extent.by_place else t.NTZ
-        words.append(f"the window from {window_edges(results.window[row : row + 1], kind)[0].as_py()}")
+        words.append(f"the window from {times_of(results.window[row : row + 1], kind)[0].as_py()}")
     return ", ".join(words)

@@ -16,13 +16,13 @@ from ostinato.event_queries.enumeration.match_limits import MatchLimits
 from ostinato.event_queries.language.event_query import BoundEventQuery
 from ostinato.event_queries.plan.event_plan import QueryPlan
 from ostinato.event_queries.plan.event_program import Events
-from ostinato.event_queries.task.group_results import window_edges
 from ostinato.event_queries.task.sequences import Sequences
 from ostinato.expressions.syntax import Expr
 from ostinato.expressions.values.vectors import Vector
 from ostinato.rows.batches import Batch
 from ostinato.rows.matches import ranges
 from ostinato.rows.ordering import tie_columns
+from ostinato.rows.times import times_of
 from ostinato.rows.workload_layout import OutputColumn, Role
 
 Rows = NDArray[np.int64]
@@ -168,9 +168,9 @@ class _Shown:
             case Role.MATCH_NUMBER:
                 return pa.array(_numbers(_changes(self.group, self.window), len(self.group)), pa.int64())
             case Role.WINDOW_START:
-                return window_edges(self.window, column.type)
+                return times_of(self.window, column.type)
             case Role.WINDOW_END:
-                return window_edges(self.window + self.plan.programs[0].extent.length, column.type)
+                return times_of(self.window + self.plan.programs[0].extent.length, column.type)
             case Role.MATCH_START:
                 return self._taken(self.plan.bound.time, self.rows[self.offsets[:-1]])
             case Role.MATCH_END:

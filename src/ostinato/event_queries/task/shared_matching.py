@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from ostinato.rows.loss_report import Report
+
 if TYPE_CHECKING:
     from ostinato.event_queries.enumeration.event_matches import EventMatches
     from ostinato.event_queries.task.match_columns import Scene
-    from ostinato.workloads.shedding.report import Report
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +14,6 @@ from ostinato.errors import MatchError, errors_quoting
 from ostinato.event_queries.enumeration.match_conditions import MatchConditions, run_conditions
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.language.event_query import Selection
-from ostinato.event_queries.plan.engine_groups import Member, groups_of_stream
 from ostinato.event_queries.plan.event_plan import QueryPlan
 from ostinato.event_queries.plan.event_program import BoundKind, Events, Program, QueryResults, SlotKind
 from ostinato.event_queries.plan.event_types import TypedEventsPlan, engine_numbers
@@ -32,14 +30,13 @@ from ostinato.event_queries.task.output_columns import match_output
 from ostinato.event_queries.task.pair_tests import tie_pair_tests
 from ostinato.event_queries.task.sequences import SequenceKeys, Sequences, find_sequences
 from ostinato.event_queries.task.shared_matching import SharedMatching
+from ostinato.event_queries.trends.engine_groups import Member, groups_of_stream
 from ostinato.expressions.evaluate import evaluate
 from ostinato.expressions.syntax import Expr, Literal
 from ostinato.expressions.values.vectors import Vector, from_arrow
 from ostinato.rows.batches import Batch, Mask
+from ostinato.rows.loss_report import Report
 from ostinato.rows.workload_layout import OutputColumn
-
-if TYPE_CHECKING:
-    from ostinato.workloads.shedding.report import Report
 
 
 @dataclass(frozen=True, slots=True)

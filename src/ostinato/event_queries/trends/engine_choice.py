@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ostinato.event_queries.plan.event_program import Program
+from ostinato.event_queries.trends import loops
 from ostinato.event_queries.trends.graphlets import graphlet_engine as graphlets
-from ostinato.event_queries.trends.shared import loops
 
 
 def needs_graphlets(programs: Sequence[Program]) -> bool:

@@ -150,13 +150,13 @@ def plan_extract(site: Site, unit: str, node: Typed) -> Typed:
 
 
 def _date_part(site: Site, args: Sequence[Typed]) -> Typed:
-    return plan_extract(site, constant_text(site, args[0], "unit"), args[1])
+    return plan_extract(site, _unit(site, args[0]), args[1])
 
 
-def constant_text(site: Site, node: Typed, role: str) -> str:
-    """The text of an argument that has to be a literal."""
+def _unit(site: Site, node: Typed) -> str:
+    """The text of a unit, which has to be a literal."""
     if node.constant is None or node.type != t.STRING or node.constant.valid is not None:
-        raise QueryError("UNSUPPORTED_FUNCTION", f"the {role} of {site.name} has to be a literal", span=site.span)
+        raise QueryError("UNSUPPORTED_FUNCTION", f"the unit of {site.name} has to be a literal", span=site.span)
     return str(node.constant.values[0].as_py())
 
 
@@ -209,7 +209,7 @@ _CLOCK_TRUNCATIONS = {
 
 
 def _date_trunc(site: Site, args: Sequence[Typed]) -> Typed:
-    unit = constant_text(site, args[0], "unit").lower()
+    unit = _unit(site, args[0]).lower()
     moment = implicit(as_moment(site, args[1]), site.settings.timestamp, site.settings)
 
     def kernel(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
@@ -229,7 +229,7 @@ def _date_trunc(site: Site, args: Sequence[Typed]) -> Typed:
 
 
 def _trunc(site: Site, args: Sequence[Typed]) -> Typed:
-    unit = _TRUNCATIONS.get(constant_text(site, args[1], "unit").lower())
+    unit = _TRUNCATIONS.get(_unit(site, args[1]).lower())
 
     def kernel(site: Site, kind: pa.DataType, vector: Vector) -> Vector:
         assert unit is not None

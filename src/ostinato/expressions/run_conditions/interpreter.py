@@ -344,19 +344,10 @@ def check(state, label, row, depth, key_first, key_end, number, buffers, conditi
 
 
 @inline_kernel
-def value_of(value, label, row, depth, key_first, key_end, buffers, conditions):  # type: ignore[no-untyped-def]
+def value_of(value, row, buffers, conditions):  # type: ignore[no-untyped-def]
     """Value number `value`: whether it isn't NULL, and its real number. An error while computing it gives NULL."""
-    conjunct = conditions.first[value]
-    verdict = run_code(
-        conditions.entry[conjunct],
-        conditions.entry[conjunct + 1],
-        label,
-        row,
-        depth,
-        key_first,
-        key_end,
-        0,
-        buffers,
-        conditions,
-    )
+    conjunct, rows = conditions.first[value], conditions.valid.shape[1]
+    begin, end = conditions.entry[conjunct], conditions.entry[conjunct + 1]
+    # The label has the type that it has in `check`: a literal zero would compile the interpreter once more.
+    verdict = run_code(begin, end, np.int64(0), row, 0, 0, rows, 0, buffers, conditions)
     return verdict >= 0 and not buffers.stack_null[0], buffers.stack[0]

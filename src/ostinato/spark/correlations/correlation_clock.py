@@ -11,8 +11,8 @@ from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
 from ostinato.expressions.intervals import parse_interval
+from ostinato.expressions.values.zones import DAY_US
 
-DAY_US = 86_400_000_000
 _EPOCH = datetime(1970, 1, 1)
 _FIRST_US = (datetime.min - _EPOCH) // timedelta(microseconds=1)
 _LAST_US = (datetime.max - _EPOCH) // timedelta(microseconds=1)

@@ -26,8 +26,6 @@ LIVE = f"{PREFIX}live"
 ARCHIVE = f"{PREFIX}archive"
 """The columns of the DataFrame of pairs that hold the two sides."""
 
-_NAMES = (Kind.WORD, Kind.BACK_QUOTED)
-
 
 def correlation_pieces(occurrence: CorrelationText, frame: str) -> list[Piece]:
     """The replacements for a correlation. `frame` names the DataFrame of its pairs."""
@@ -67,9 +65,9 @@ def written_alike(text: str, one: Clause, other: Clause) -> bool:
 def _without_alias(written: str) -> list[str]:
     """The words of an input without its alias, names in lower case."""
     tokens = [token for token in tokenize(written) if token.kind is not Kind.END]
-    words = [token.name.lower() if token.kind in _NAMES else token.text for token in tokens]
+    words = [token.name.lower() if token.is_name else token.text for token in tokens]
     end = 1
     while end + 1 < len(words) and words[end] == ".":
         end += 2
-    is_plain = tokens[0].kind in _NAMES and all(token.kind in _NAMES for token in tokens[end:])
+    is_plain = tokens[0].is_name and all(token.is_name for token in tokens[end:])
     return words[:end] if is_plain else words

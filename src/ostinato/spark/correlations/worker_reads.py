@@ -21,6 +21,7 @@ from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import Settings
 from ostinato.expressions.typing import type_of
 from ostinato.expressions.values.value_order import group_numbers
+from ostinato.rows.column_leaves import by_column_name
 from ostinato.rows.column_names import PREFIX
 from ostinato.rows.packed_conditions import BITS_PER_COLUMN, bits_columns
 from ostinato.spark.correlations.stream_archive import BATCH_ID, BUCKET_ID, CLOCK, ArchiveFolder
@@ -95,11 +96,7 @@ class WorkerReads:
         return int(pc.sum(enough).as_py() or 0) < int(wanted.num_rows)
 
     def _arriving(self, rows: pa.Table) -> pa.Table:
-        arrays = {name: rows.column(name).combine_chunks() for name in rows.column_names}
-
-        def leaf(node: Expr) -> Any:
-            return arrays.get(node.name) if isinstance(node, Column) else None
-
+        leaf = by_column_name({name: rows.column(name).combine_chunks() for name in rows.column_names})
         columns = [self._column(shipped, leaf, rows.num_rows) for shipped in self.columns.values()]
         return pa.Table.from_arrays(columns, names=list(self.columns)).cast(self.schema)
 
@@ -129,13 +126,8 @@ def check_worker_reads(correlation: SparkCorrelation, path: str) -> None:
         raise QueryError(
             "INVALID_OPTION", "workers read by one clock, and the two clauses have different ones", hint='reads="spark"'
         )
-    types = {
-        name: correlation.live.source.arrow(kind, name) for name, kind in correlation.live.source.column_types.items()
-    }
-
-    def leaf(node: Expr) -> pa.DataType | None:
-        return types.get(node.name) if isinstance(node, Column) else None
-
+    source = correlation.live.source
+    leaf = by_column_name({name: source.arrow(kind, name) for name, kind in source.column_types.items()})
     for query in (correlation.live, correlation.archive):
         with errors_quoting(query.bound.clause.text):
             for shipped in _shipped(query).values():

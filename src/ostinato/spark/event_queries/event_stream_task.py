@@ -13,7 +13,7 @@ from pyspark.sql import types as s
 from ostinato.event_queries.event_request import EventRequest
 from ostinato.event_queries.language.event_parser import parse_event_query
 from ostinato.event_queries.language.event_render import render_event_query
-from ostinato.event_queries.plan.engine_groups import engine_groups
+from ostinato.event_queries.trends.engine_groups import engine_groups
 from ostinato.rows.column_names import DECIDED, ERROR
 from ostinato.rows.packed_conditions import condition_places
 from ostinato.spark.event_queries.common_rows import common_rows

@@ -17,13 +17,13 @@ from ostinato.event_queries.task.group_partials import packed, unpacked
 from ostinato.event_queries.task.group_results import results_by_group
 from ostinato.rows.batches import Batch, OutputRows, batch_of, batches_of, failure
 from ostinato.rows.column_names import ERROR, PREFIX
+from ostinato.rows.loss_report import Report
 from ostinato.rows.packed_conditions import condition_places
 from ostinato.workloads.bound_request import BoundRequest
 from ostinato.workloads.report_rows import report_values
 
 if TYPE_CHECKING:
     from ostinato.event_queries.task.trend_worker import TrendWorker
-    from ostinato.workloads.shedding.report import Report
     from ostinato.workloads.task.shared_event_matches import SharedPlans
 
 REPORT = f"{PREFIX}report"

@@ -15,8 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
-from ostinato.path_queries.language.path_query import PathQuery
-from ostinato.path_queries.path_automaton import (
+from ostinato.path_queries.automaton.path_automaton import (
     NOWHERE,
     START,
     EdgeSymbols,
@@ -24,6 +23,7 @@ from ostinato.path_queries.path_automaton import (
     build_path_automaton,
     symbols_of,
 )
+from ostinato.path_queries.language.path_query import PathQuery
 
 _MOST_TESTS = 10
 _MOST_ROUNDS = 100

@@ -5,8 +5,7 @@ Spark sends the graph to every task with the function of mapInArrow. There is no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -16,14 +15,12 @@ from ostinato.errors import QueryError
 from ostinato.spark.shipping.spark_types import spark_type
 from ostinato.spark.shipping.worker_check import Checked
 
-if TYPE_CHECKING:
-    from ostinato.api.graph_questions import GraphQuestions
 
+def answered_dataframe(questions: DataFrame, answered: Callable[[pa.Table], pa.Table], replies: pa.Schema) -> DataFrame:
+    """The questions with the columns `replies`, which `answered` adds. Nothing runs yet.
 
-def answered_dataframe(
-    graph_questions: GraphQuestions, questions: DataFrame, question: str, topic: str, replies: pa.Schema
-) -> DataFrame:
-    """Nothing runs yet. Raises RESERVED_NAME for columns with dots in their names."""
+    Raises RESERVED_NAME for columns with dots in their names.
+    """
     for name in questions.columns:
         if "." in name:
             raise QueryError("RESERVED_NAME", f"the questions can't have a column '{name}'", hint="rename it")
@@ -31,6 +28,6 @@ def answered_dataframe(
 
     def answers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield from graph_questions.answered(pa.Table.from_batches([batch]), question, topic).to_batches()
+            yield from answered(pa.Table.from_batches([batch])).to_batches()
 
     return questions.mapInArrow(Checked(answers), s.StructType([*questions.schema.fields, *more]))

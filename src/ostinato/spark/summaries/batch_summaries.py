@@ -12,7 +12,7 @@ import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,23 +26,22 @@ from ostinato.expressions import types as t
 from ostinato.expressions.render import quote
 from ostinato.expressions.values.zones import to_utc
 from ostinato.rows.batches import OutputRows, batch_of, batches_of, failure
+from ostinato.rows.column_lookup import ColumnLookup
 from ostinato.rows.column_names import ERROR
 from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.shipped_rows import ShippedRows, stored_name
 from ostinato.spark.shipping.spark_input import SparkInput
 from ostinato.spark.shipping.spark_types import spark_type
 from ostinato.spark.shipping.worker_check import Checked
+from ostinato.summaries.summary_request import SummaryRequest
 from ostinato.summaries.task.summary_answers import ASKED_AT, KEPT, AnswerLayout
-from ostinato.summaries.task.summary_input import Moments, SummaryInput, column_named, summary_input
-
-if TYPE_CHECKING:
-    from ostinato.api.summaries import StreamSummary
+from ostinato.summaries.task.summary_input import Moments, SummaryInput, summary_input
 
 Batches = Iterator[pa.RecordBatch]
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def run_batch(summary: StreamSummary, df: DataFrame, at: Any = None) -> DataFrame:
+def run_batch(summary: SummaryRequest, df: DataFrame, at: Any = None) -> DataFrame:
     """The answers at the end of a batch, at times, or at rows in which a boolean column is true. Nothing runs yet."""
     spark_input = SparkInput.of(df)
     source = columns_read(summary, spark_input)
@@ -57,7 +56,7 @@ def run_batch(summary: StreamSummary, df: DataFrame, at: Any = None) -> DataFram
     return named_answers(answers.where(RAISES), fields)
 
 
-def columns_read(summary: StreamSummary, source: SparkInput) -> SummaryInput:
+def columns_read(summary: SummaryRequest, source: SparkInput) -> SummaryInput:
     """The columns of a DataFrame that the summary reads, with their Arrow types."""
     return summary_input(summary.columns, source.df.columns, source.arrow_column, source.settings)
 
@@ -97,7 +96,7 @@ def named_answers(answers: DataFrame, fields: Sequence[s.StructField]) -> DataFr
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 
-def _together(shipped: ShippedRows, summary: StreamSummary, source: SummaryInput) -> DataFrame:
+def _together(shipped: ShippedRows, summary: SummaryRequest, source: SummaryInput) -> DataFrame:
     """The shipped rows, all of a key in one task."""
     if source.columns.keys and summary.query.keyed_types is None:
         return shipped.by_key(source.columns.keys)
@@ -114,7 +113,7 @@ def _moments(at: Any, df: DataFrame, source: SummaryInput, settings: t.Settings)
     if at is None:
         return Moments()
     if isinstance(at, str):
-        name = column_named(at, df.columns, settings.case_sensitive)
+        name = ColumnLookup(df.columns, settings.case_sensitive).column(at)
         if not isinstance(df.schema[name].dataType, s.BooleanType):
             message = f"at='{at}' names the column of evaluation times: a BOOLEAN that is true at their rows"
             raise QueryError("INVALID_OPTION", message, hint="or at=[...], a list of times")

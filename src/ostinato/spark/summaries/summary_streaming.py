@@ -7,8 +7,6 @@ the keys that had events in it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as s
@@ -31,12 +29,10 @@ from ostinato.spark.summaries.batch_summaries import (
 )
 from ostinato.spark.summaries.summary_processor import SummaryProcessor
 from ostinato.spark.summaries.summary_stream_task import KEY_HASH, TRIGGER, SummaryBucketTask, SummaryDefinition
-
-if TYPE_CHECKING:
-    from ostinato.api.summaries import StreamSummary
+from ostinato.summaries.summary_request import SummaryRequest
 
 
-def run_stream(summary: StreamSummary, df: DataFrame, trigger_events: str | None) -> DataFrame:
+def run_stream(summary: SummaryRequest, df: DataFrame, trigger_events: str | None) -> DataFrame:
     """The answers as a streaming DataFrame. Nothing runs yet. `trigger_events` is a condition in SQL."""
     check_machine(df.sparkSession)
     definition = define_summary(summary, df, trigger_events)
@@ -58,7 +54,7 @@ def run_stream(summary: StreamSummary, df: DataFrame, trigger_events: str | None
     return named_answers(answers, fields)
 
 
-def define_summary(summary: StreamSummary, df: DataFrame, trigger_events: str | None) -> SummaryDefinition:
+def define_summary(summary: SummaryRequest, df: DataFrame, trigger_events: str | None) -> SummaryDefinition:
     """The definition to store. Raises if a stream with these columns can't have this summary."""
     if summary.query.keyed_types is not None:
         raise QueryError(

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
+from ostinato.clause.language.clause_query import ClauseQuery
 from ostinato.clause.plan.match_plan import MatchPlan
-from ostinato.clause.query.clause_query import ClauseQuery
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.rows.column_names import ERROR
 from ostinato.spark.event_queries.common_rows import OperatorRows

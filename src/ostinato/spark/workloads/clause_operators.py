@@ -16,10 +16,10 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
 from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.language.clause_query import ClauseQuery
 from ostinato.clause.plan.clause_inputs import share_inputs
 from ostinato.clause.plan.match_plan import MatchPlan, PlanInput, make_plan
 from ostinato.clause.plan.typed_plan import Limits
-from ostinato.clause.query.clause_query import ClauseQuery
 from ostinato.errors import errors_quoting
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.expressions.render import quote, render_expression

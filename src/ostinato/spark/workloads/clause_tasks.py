@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.rows.batches import OutputRows, batch_of, batches_of, failure
+from ostinato.rows.loss_report import Report
 from ostinato.rows.packed_conditions import condition_places
 from ostinato.spark.event_queries.event_tasks import QUERY, report_batches
 
 if TYPE_CHECKING:
     from ostinato.workloads.plan.clauses_task import ClausesTask
-    from ostinato.workloads.shedding.report import Report
 
 Batches = Iterator[pa.RecordBatch]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from ostinato.clause.language.clause_query import ClauseQuery, as_clause_query
 from ostinato.clause.language.clause_render import render_clause
-from ostinato.clause.query.clause_query import ClauseQuery, as_clause_query
 from ostinato.expressions.render import render_expression
 from ostinato.rows.packed_conditions import condition_places
 from ostinato.spark.event_queries.workload_definition import WorkloadDefinition, workload_values

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -11,13 +9,11 @@ from ostinato.spark.event_queries.common_rows import OperatorRows, common_rows
 from ostinato.spark.event_queries.event_dataframes import SparkEvents
 from ostinato.spark.workloads.clause_dataframes import SparkClauses
 from ostinato.workloads.report_rows import REPORT_NAME
+from ostinato.workloads.workload_request import WorkloadRequest
 from ostinato.workloads.workload_rows import WorkloadRows
 
-if TYPE_CHECKING:
-    from ostinato.api.workloads import Workload
 
-
-def workload_dataframes(workload: Workload, df: DataFrame) -> WorkloadRows[DataFrame]:
+def workload_dataframes(workload: WorkloadRequest, df: DataFrame) -> WorkloadRows[DataFrame]:
     """The rows of all queries, together and one by one. Nothing runs yet."""
     by_name: dict[str, DataFrame] = {}
     operators: list[OperatorRows] = []

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from ostinato.errors import QueryError
 from ostinato.event_queries.plan.event_types import number_type
-from ostinato.event_queries.task.group_results import window_edges as times_of
 from ostinato.expressions import types as t
 from ostinato.kernels.numbers import number_columns as tn
 from ostinato.kernels.numbers.number_columns import NumberForm
+from ostinato.rows.times import times_of
 from ostinato.summaries.language.summary_query import SummaryAggregate, SummaryQuery
 from ostinato.summaries.summary_answer import AnsweredQuery, KeptEvent, SummaryAnswer, number_column
 from ostinato.summaries.task.summary_input import SummaryInput

@@ -12,9 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from ostinato.errors import QueryError, did_you_mean
+from ostinato.errors import QueryError
 from ostinato.event_queries.plan.event_types import MAX_EXACT_PRECISION
 from ostinato.expressions import types as t
+from ostinato.rows.column_lookup import ColumnLookup
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +89,7 @@ def summary_input(
 
     Raises UNKNOWN_COLUMN, AMBIGUOUS_COLUMN, TYPE_MISMATCH, INVALID_TIME, INVALID_WITHIN and UNSUPPORTED_TYPE.
     """
-
-    def resolved(name: str) -> str:
-        return column_named(name, names, settings.case_sensitive)
-
+    resolved = ColumnLookup(names, settings.case_sensitive).column
     named = SummaryColumns(
         type=resolved(columns.type),
         time=resolved(columns.time),
@@ -106,17 +104,6 @@ def summary_input(
     _check_time(source)
     _check_value(source)
     return source
-
-
-def column_named(name: str, names: Sequence[str], case_sensitive: bool) -> str:
-    """The input's column of that name, by Spark's rules."""
-    resolved = [known for known in names if known == name or (not case_sensitive and known.lower() == name.lower())]
-    if not resolved:
-        hint = did_you_mean(name, names) or f"the columns are {', '.join(names[:20])}"
-        raise QueryError("UNKNOWN_COLUMN", f"the input has no column '{name}'", hint=hint)
-    if len(resolved) > 1:
-        raise QueryError("AMBIGUOUS_COLUMN", f"'{name}' could be any of {', '.join(resolved)}")
-    return resolved[0]
 
 
 def _check_type(source: SummaryInput) -> None:

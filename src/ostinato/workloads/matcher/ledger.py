@@ -18,6 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+Edges = tuple[tuple[NDArray[np.float64], ...], ...]
+"""[node][feature] ascending values."""
 AGES = 8
 """Default number of ages."""
 TAG_RANGE = 1 << 32
@@ -90,6 +92,22 @@ class Buckets(NamedTuple):
     feature_at: NDArray[np.int64]
     edge_at: NDArray[np.int64]
     edges: NDArray[np.float64]
+
+
+def buckets_of(edges: Edges, pairs: Sequence[tuple[int, int]]) -> Buckets:
+    """Each feature has one bucket more than edges, and one for NULL. `pairs`: (node, child) of the plan."""
+    counts = [len(of_node) for of_node in edges]
+    flat = [of_feature for of_node in edges for of_feature in of_node]
+    classes = [int(np.prod([len(of_feature) + 2 for of_feature in of_node], dtype=np.int64)) for of_node in edges]
+    class_at = np.cumsum([0, *classes]).astype(np.int64)
+    return Buckets(
+        class_at=class_at,
+        chain_at=chain_offsets(class_at, pairs),
+        cells=int(chain_begins(class_at, pairs)[-1]),
+        feature_at=np.cumsum([0, *counts]).astype(np.int64),
+        edge_at=np.cumsum([0, *(len(of_feature) for of_feature in flat)]).astype(np.int64),
+        edges=np.concatenate([np.zeros(0), *flat]),
+    )
 
 
 def new_ledger(buckets: Buckets, ages: int, patterns: int, steps: int) -> Ledger:

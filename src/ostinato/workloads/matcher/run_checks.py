@@ -206,5 +206,4 @@ def condition_holds(number, pm, segment, row, label, labels, links, ancestry, ea
 @called_kernel
 def feature_value(value, row, buffers, conditions):  # type: ignore[no-untyped-def]
     """Returns whether the feature isn't NULL, and its value. `buffers` has the registers."""
-    # The label has the type that it has in `condition_holds`: a literal zero would compile the interpreter once more.
-    return value_of(value, np.int64(0), row, 0, 0, conditions.valid.shape[1], buffers, conditions)
+    return value_of(value, row, buffers, conditions)

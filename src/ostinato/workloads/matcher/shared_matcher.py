@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.event_queries.enumeration.match_limits import DEFAULT_LIMITS, MatchLimits
-from ostinato.workloads.matcher.ledger import AGES, Buckets, Ledger, new_ledger
+from ostinato.workloads.matcher.ledger import AGES, Buckets, Ledger, buckets_of, new_ledger
 from ostinato.workloads.matcher.matcher_kernels import advance_checked, advance_plain
 from ostinato.workloads.matcher.matcher_run import MatcherRun
 from ostinato.workloads.matcher.matcher_state import MatcherState
@@ -25,7 +25,6 @@ from ostinato.workloads.matcher.run_checks import (
 from ostinato.workloads.matcher.store import StoreShape
 from ostinato.workloads.merging.merged_plan import MergedPlan
 from ostinato.workloads.merging.plan_conditions import PlanConditions
-from ostinato.workloads.shedding.class_edges import buckets_of
 
 Ints = NDArray[np.int64]
 

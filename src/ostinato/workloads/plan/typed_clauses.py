@@ -49,22 +49,21 @@ def type_clauses(
     bounded: Sequence[bool],
     sharing: Sharing = "dynamic",
     *,
-    separate: bool = False,
     on_stream: bool = False,
 ) -> TypedClauses:
     """`typed` are the plans of `shared` with their types; `bounded` says which of them have a bound.
 
-    `separate`, like `sharing="never"`, keeps the state of every clause apart, for comparison. `on_stream` as in
-    `plan_clauses`. Raises BOUND_NOT_SUPPORTED.
+    `sharing="never"` keeps the state of every clause apart. `on_stream` as in `plan_clauses`. Raises
+    BOUND_NOT_SUPPORTED.
     """
     plan = plan_clauses(typed, names, bounded, sharing, on_stream=on_stream)
-    apart = separate or sharing == "never"
-    streams = tuple(_typed_stream(stream, typed, apart) for stream in plan.streams)
+    streams = tuple(typed_stream(stream, typed, separate=sharing == "never") for stream in plan.streams)
     row_conditions = tuple(shared.condition_indexes(number) for number in range(len(typed)))
     return TypedClauses(tuple(typed), row_conditions, streams, plan.alone)
 
 
-def _typed_stream(stream: ClauseStream, typed: Sequence[TypedPlan], separate: bool) -> TypedStream:
+def typed_stream(stream: ClauseStream, typed: Sequence[TypedPlan], *, separate: bool) -> TypedStream:
+    """The stream with one plan for all of its clauses. With `separate` they share no state."""
     members = [typed[clause.clause] for clause in stream.clauses]
     inputs = dict.fromkeys(item for member in members for item in member.plan.inputs)
     kinds = {expr: kind for member in members for expr, kind in member.input_types.items()}

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ostinato.calls.bounds import Bounds
 from ostinato.event_queries.enumeration.match_limits import DEFAULT_LIMITS, MatchLimits
 from ostinato.kernels.clock import Clock, RealClock, Work
+from ostinato.rows.loss_report import Report
 from ostinato.streams.stored_state import Section, check, seal, unseal
 from ostinato.workloads.matcher.ledger import AGES
 from ostinato.workloads.matcher.matcher_state import MatcherState
@@ -30,7 +31,6 @@ from ostinato.workloads.shedding.chunks import BoundedCall
 from ostinato.workloads.shedding.load_shedder import LoadShedder
 from ostinato.workloads.shedding.load_shedder_state import shedder_from_bytes, shedder_to_bytes
 from ostinato.workloads.shedding.policy import SheddingPolicy
-from ostinato.workloads.shedding.report import Report
 from ostinato.workloads.shedding.sharp import Sharp
 from ostinato.workloads.shedding.state_selection import select
 from ostinato.workloads.shedding.utility import CostModel, estimate

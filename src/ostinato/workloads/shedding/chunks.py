@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.kernels.clock import Clock, Work
+from ostinato.rows.loss_report import Report
 from ostinato.workloads.matcher.ledger import Ledger
 from ostinato.workloads.matcher.matcher_run import NO_PAUSE, MatcherRun, Pause
 from ostinato.workloads.matcher.plan_events import PlanEvents
 from ostinato.workloads.shedding.ledger_growth import new_growth
 from ostinato.workloads.shedding.load_shedder import LoadShedder
-from ostinato.workloads.shedding.report import Report
 from ostinato.workloads.shedding.report_counts import ReportCounts, new_report_counts, pattern_reports
 from ostinato.workloads.shedding.state_selection import ranks
 

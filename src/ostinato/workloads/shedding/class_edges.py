@@ -6,19 +6,16 @@ that hold equally many of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.workloads.matcher.ledger import Buckets, chain_begins, chain_offsets
+from ostinato.workloads.matcher.ledger import Edges
 from ostinato.workloads.matcher.plan_shape import PlanShape
 from ostinato.workloads.shedding.sketch import Sketch
 
 Reals = NDArray[np.float64]
-Edges = tuple[tuple[Reals, ...], ...]
-"""[node][feature] ascending values."""
 
 BUCKETS_PER_FEATURE = {1: 12, 2: 5, 3: 3}
 """Buckets of each feature, by the number of features of a node. Finer buckets take longer to learn and to look up. The
@@ -30,22 +27,6 @@ MAX_CELLS = 1 << 21
 DRIFT_FRACTION = 0.2
 """Values have drifted where this fraction of them lies outside the learnt range."""
 MIN_DRIFT_VALUES = 40
-
-
-def buckets_of(edges: Edges, pairs: Sequence[tuple[int, int]]) -> Buckets:
-    """Each feature has one bucket more than edges, and one for NULL. `pairs`: (node, child) of the plan."""
-    counts = [len(of_node) for of_node in edges]
-    flat = [of_feature for of_node in edges for of_feature in of_node]
-    classes = [int(np.prod([len(of_feature) + 2 for of_feature in of_node], dtype=np.int64)) for of_node in edges]
-    class_at = np.cumsum([0, *classes]).astype(np.int64)
-    return Buckets(
-        class_at=class_at,
-        chain_at=chain_offsets(class_at, pairs),
-        cells=int(chain_begins(class_at, pairs)[-1]),
-        feature_at=np.cumsum([0, *counts]).astype(np.int64),
-        edge_at=np.cumsum([0, *(len(of_feature) for of_feature in flat)]).astype(np.int64),
-        edges=np.concatenate([np.zeros(0), *flat]),
-    )
 
 
 def buckets_per_feature(shape: PlanShape, features: tuple[int, ...]) -> dict[int, int]:

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.calls.bounds import CALIBRATION_EVENTS, CALIBRATION_WINDOWS
+
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 _PER_OCTAVE = 8
 _OCTAVES = 48
 """Range of the histogram: from one nanosecond to three days."""
-CALIBRATION_WINDOWS, CALIBRATION_EVENTS = 4.0, 4096
-"""Smallest length of the calibration of a ratio, in windows and in events. The first window isn't measured."""
 OVERLOAD_ENDS = 0.9
 """Fraction of the bound below which an overload ends."""
 

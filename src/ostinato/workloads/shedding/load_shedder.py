@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from ostinato.calls.bounds import Bounds
 from ostinato.kernels.clock import Work
-from ostinato.workloads.matcher.ledger import AGES, Buckets, KeepMasks
+from ostinato.workloads.matcher.ledger import AGES, Buckets, KeepMasks, buckets_of
 from ostinato.workloads.matcher.matcher_run import MatcherRun
 from ostinato.workloads.matcher.plan_shape import PlanShape
 from ostinato.workloads.shedding.class_edges import (
     LearntEdges,
-    buckets_of,
     buckets_per_feature,
     no_edges,
     regroup_sketch,

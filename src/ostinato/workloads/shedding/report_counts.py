@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.rows.loss_report import PatternReport, Period, with_period
 from ostinato.workloads.matcher.ledger import Ledger
 from ostinato.workloads.shedding.load_shedder import LoadShedder
-from ostinato.workloads.shedding.report import PatternReport, Period, with_period
 
 Reals = NDArray[np.float64]
 

@@ -14,13 +14,13 @@ import pyarrow as pa
 
 from ostinato.clause.task.clause_worker import Worker
 from ostinato.rows.batches import OutputRows, batch_of
+from ostinato.rows.loss_report import Report
 from ostinato.streams.bucket_state import EMPTY, BucketState, read_rows, segments_of, stamped
 from ostinato.streams.intake import Gate
 from ostinato.streams.record_batches import joined
 from ostinato.streams.step import Counts, Step
 from ostinato.streams.stored_state import LARGEST, Section, check, check_columns_are, check_ranges, whole_numbers
 from ostinato.workloads.plan.clauses_task import ClausesTask
-from ostinato.workloads.shedding.report import Report
 from ostinato.workloads.stream.clauses_stream_rows import NOTHING_CARRIED, Carried, Reach, carried_rows
 from ostinato.workloads.task.clauses_worker import StreamFound, StreamMatcher, row_conditions
 

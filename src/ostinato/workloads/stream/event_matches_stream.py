@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +22,7 @@ from ostinato.event_queries.task.trend_worker import TrendWorker, output_of
 from ostinato.expressions.values.value_order import group_numbers
 from ostinato.rows.batches import batch_of
 from ostinato.rows.column_names import PREFIX
+from ostinato.rows.loss_report import Report
 from ostinato.streams.bucket_state import BucketState, check_kept_rows, read_rows, segments_of, stamped
 from ostinato.streams.intake import Gate, Intake
 from ostinato.streams.record_batches import joined
@@ -30,9 +30,6 @@ from ostinato.streams.step import Counts, Step
 from ostinato.streams.stored_state import Section, check, check_columns_are
 from ostinato.workloads.task.arrival_rows import Arrival, EventNumbers, arrive, links, next_link
 from ostinato.workloads.task.shared_event_matches import SharedPlan
-
-if TYPE_CHECKING:
-    from ostinato.workloads.shedding.report import Report
 
 Rows = NDArray[np.int64]
 _PLACE, _LINK = f"{PREFIX}place", f"{PREFIX}link"

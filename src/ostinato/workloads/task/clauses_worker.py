@@ -20,12 +20,12 @@ from ostinato.errors import MatchError, errors_quoting
 from ostinato.event_queries.enumeration.match_limits import MatchLimits
 from ostinato.expressions.syntax import Expr
 from ostinato.rows.batches import Batch, Mask, OutputRows
+from ostinato.rows.loss_report import Report
 from ostinato.workloads.matcher.materialise import PatternMatches
 from ostinato.workloads.plan.clause_groups import ClauseProgram
 from ostinato.workloads.plan.clauses_task import ClausesTask
 from ostinato.workloads.plan.typed_clauses import TypedClauses, TypedStream
 from ostinato.workloads.shedding.bounded_engine import BoundedEngine, BoundedStep
-from ostinato.workloads.shedding.report import Report
 from ostinato.workloads.task.clause_events import ClauseEvents, History, StreamRows
 from ostinato.workloads.task.clause_matches import ClauseMatches, MatchRows
 from ostinato.workloads.task.one_row_slots import OneRowSlots, can_read

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.event_queries.trends.enumerated import events, expected, program, run, windows
 
 from ostinato.event_queries.plan.event_program import EdgeTest, Events, Extent, Program, Slot, SlotKind
+from ostinato.event_queries.trends.graphlets.burst_benefit import BurstWork, engine_costs
 from ostinato.event_queries.trends.graphlets.graphlet import Adjacency, Candidate, decide, shared_graphlet
 from ostinato.event_queries.trends.graphlets.graphlet_engine import GraphletEngine, declined
 
@@ -65,10 +66,17 @@ def test_a_long_burst_is_shared_until_too_many_snapshots_are_needed() -> None:
     rng = np.random.default_rng(7)
     agree, differ = all_pass(60, past=40), all_pass(60, past=40)
     candidates = [Candidate(query, query % 2, lanes=1, limbs=20) for query in range(20)]
-    assert decide(candidates, {0: agree, 1: differ}).plan.shared == frozenset(range(20))
+    assert decide(candidates, {0: agree, 1: differ}) == frozenset(range(20))
     noisy = replace(differ, outside=rng.random((40, 60)) < 0.5)
-    assert decide(candidates, {0: agree, 1: noisy}).plan.shared == frozenset(range(0, 20, 2))
-    assert not decide(candidates[1::2], {1: noisy}).plan.shared
+    assert decide(candidates, {0: agree, 1: noisy}) == frozenset(range(0, 20, 2))
+    assert not decide(candidates[1::2], {1: noisy})
+
+
+def test_own_costs_share_long_bursts_with_few_snapshots_only() -> None:
+    few = BurstWork(events=120, lanes=50, links=7000, own_links=0, snapshots=1, limbs=4, coefficient_limbs=2)
+    many = BurstWork(events=400, lanes=50, links=400, own_links=7000, snapshots=400, limbs=4, coefficient_limbs=7)
+    assert engine_costs(few).benefit > 0
+    assert engine_costs(many).benefit < 0
 
 
 EXTENTS = (Extent(), windows(5, 5), windows(6, 2), windows(3, 4))

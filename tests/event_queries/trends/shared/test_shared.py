@@ -15,7 +15,8 @@ from tests.event_queries.trends.enumerated import answers, events, expected, pro
 from ostinato.errors import MatchError
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Events, Extent, Program, Slot, SlotKind
-from ostinato.event_queries.trends.shared.shared_engine import SharedEngine, declined
+from ostinato.event_queries.trends.engine_choice import declined
+from ostinato.event_queries.trends.shared.shared_engine import SharedEngine
 
 pytestmark = pytest.mark.kernel
 

@@ -1,27 +1,12 @@
-"""Costs of a burst, shared and not shared: HAMLET's two formulas, and the formula of this engine.
+"""Costs of a burst, shared and not shared.
 
-The paper counts visits of predecessors. This engine uses running sums where it can and visits nothing, so it decides by
-`engine_costs`, which counts operations on limbs (the words of a large number).
+HAMLET's formulas count visits of predecessors. This engine uses running sums where it can and visits nothing, so it
+counts operations on limbs (the words of a large number).
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Burst:
-    """The numbers that the paper's formulas need. The comments have its letters (Table 2)."""
-
-    events: int  # b
-    window_events: int  # n
-    graphlet_events: int  # g
-    created: int  # sc, snapshots created by this burst
-    propagated: int  # sp, snapshots propagated through it
-    queries: int  # k
-    types: int = 2  # t, other types per query
-    predecessor_types: int = 2  # p, predecessor types per type and query
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +18,6 @@ class BurstCosts:
     def benefit(self) -> float:
         """Above 0: sharing the burst is cheaper."""
         return self.separate - self.shared
-
-
-def costs_of_definition_11(burst: Burst) -> BurstCosts:
-    """Eq. 7, which the paper's worked example (Eq. 9 to 11) follows."""
-    snapshots = burst.created * burst.queries * burst.graphlet_events * burst.types
-    visits = burst.events * burst.window_events
-    return BurstCosts(shared=visits * burst.propagated + snapshots, separate=burst.queries * visits)
-
-
-def costs_of_definition_12(burst: Burst) -> BurstCosts:
-    """Eq. 8, which the paper's pruning theorems use."""
-    insertion = math.log2(burst.graphlet_events)
-    snapshots = burst.created * burst.queries * burst.graphlet_events * burst.predecessor_types
-    return BurstCosts(
-        shared=snapshots + burst.events * (insertion + burst.window_events * burst.propagated),
-        separate=burst.queries * burst.events * (insertion + burst.window_events),
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,8 +159,7 @@ class Bursts:
             for query, numbers in lanes_of.items()
         ]
         used = {candidate.test for candidate in candidates}
-        choice = self.engine.decide(candidates, {number: test for number, test in tests.items() if number in used})
-        return choice.plan.shared
+        return self.engine.decide(candidates, {number: test for number, test in tests.items() if number in used})
 
     def _limbs(self, number: int) -> int:
         longest: int = max(sums[0].bit_length() for sums in self.lanes[number].sums)

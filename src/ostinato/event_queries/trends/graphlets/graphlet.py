@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.event_queries.trends.graphlets.burst_benefit import BurstCosts, BurstWork, engine_costs
-from ostinato.event_queries.trends.graphlets.optimizer import PlanChoice, choose
+from ostinato.event_queries.trends.graphlets.optimizer import choose
 from ostinato.kernels.stopping import check_stopped
 
 Matrix = NDArray[np.object_]
@@ -177,7 +177,7 @@ def _fewer(mask: Mask) -> NDArray[np.int64]:
     return fewer
 
 
-def decide(candidates: Sequence[Candidate], tests: Mapping[int, Adjacency]) -> PlanChoice:
+def decide(candidates: Sequence[Candidate], tests: Mapping[int, Adjacency]) -> frozenset[int]:
     """Chooses the queries that share the burst, by both pruning principles and the costs of this engine."""
     by_query = {candidate.query: candidate for candidate in candidates}
     test_counts = Counter(candidate.test for candidate in candidates)

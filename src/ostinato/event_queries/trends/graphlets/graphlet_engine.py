@@ -29,7 +29,7 @@ from ostinato.event_queries.trends.graphlets.graphlet import Matrix, decide
 from ostinato.event_queries.trends.graphlets.graphlet_state import STATE, pack, unpack
 from ostinato.event_queries.trends.graphlets.summed_values import sums_of_program, sums_of_slot
 from ostinato.event_queries.trends.graphlets.walk import ResultRow, Walk
-from ostinato.event_queries.trends.shared.loops import Loop, never_shared, possible_loops
+from ostinato.event_queries.trends.loops import Loop, never_shared, possible_loops
 from ostinato.kernels.numbers.python_numbers import Extended, with_not_finite
 from ostinato.streams.stored_state import reading
 

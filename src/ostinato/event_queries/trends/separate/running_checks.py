@@ -11,16 +11,15 @@ import numpy as np
 from ostinato.event_queries.trends.separate.running_arrays import FAR, UNBOUNDED, WINDOWS
 from ostinato.kernels.kernel_cache import borrowing_kernel, inline_kernel
 from ostinato.kernels.numbers.limbs import BASE, STEP
-from ostinato.streams.stored_state import LARGEST
+from ostinato.streams.stored_state import LARGEST, LARGEST_EXPONENT
 
 BROKEN = np.int64(-1)
-_LARGEST_EXPONENT = 1 << 40
 
 
 @inline_kernel
 def _after_extended(words, offset, end):  # type: ignore[no-untyped-def]
     """Checks a double and its exponent; returns the position behind them, or BROKEN."""
-    if offset + 2 > end or words[offset + 1] % STEP != 0 or abs(words[offset + 1]) > _LARGEST_EXPONENT:
+    if offset + 2 > end or words[offset + 1] % STEP != 0 or abs(words[offset + 1]) > LARGEST_EXPONENT:
         return BROKEN
     return offset + 2
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ostinato.event_queries.automaton.trend_automaton import START, Transition
 from ostinato.event_queries.plan.event_program import BoundKind, Extent, Program, Slot, SlotKind
+from ostinato.event_queries.trends.loops import Loop, absent_conditions, chosen_loops, windows_open
 from ostinato.event_queries.trends.shared.layout import (
     NONE,
     Actions,
@@ -25,7 +26,6 @@ from ostinato.event_queries.trends.shared.layout import (
     ValueStreams,
     Windows,
 )
-from ostinato.event_queries.trends.shared.loops import Loop, absent_conditions, chosen_loops, windows_open
 
 
 class _Ranges:

@@ -13,7 +13,7 @@ from ostinato.event_queries.trends.shared import sections as s
 from ostinato.event_queries.trends.shared.layout import SharedLayout
 from ostinato.kernels.numbers.limbs import BASE, STEP
 from ostinato.kernels.numbers.number_table import grown
-from ostinato.streams.stored_state import LARGEST, check, check_ranges, reading
+from ostinato.streams.stored_state import LARGEST, LARGEST_EXPONENT, check, check_ranges, reading
 
 if TYPE_CHECKING:
     from ostinato.event_queries.trends.shared.shared_engine import KernelArrays
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _VERSION = 1
 _HEADER = 2
 _STATE = "the sums in the state of these event queries"
-_LARGEST_EXPONENT = 1 << 40
 
 
 def fingerprint(layout: SharedLayout, exact: bool) -> int:
@@ -141,7 +140,7 @@ def _check_lane(arrays: KernelArrays, lane: int) -> None:
     else:
         exponents.append(table.limbs[numbers, 1])
     for exponent in exponents:
-        check_ranges(_STATE, {"an exponent": (exponent, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)})
+        check_ranges(_STATE, {"an exponent": (exponent, -LARGEST_EXPONENT, LARGEST_EXPONENT)})
         check((exponent % STEP == 0).all(), _STATE, "an exponent is out of range")
     check_ranges(_STATE, {"a flag": (arrays.lane_section(s.LANE_HAS)[extreme[lane] : extreme[lane + 1]], 0, 1)})
 

@@ -2,7 +2,7 @@
 
 A lane is a query in one open window. It keeps its numbers in cells. There are three kinds of cells: the count and the
 slots of a state; those of a guard, that is of the trends in a state that no NOT has ended yet; and `ahead` of a loop
-(`loops.py` explains it).
+(`trends/loops.py` explains it).
 
 There are two numberings of cells. Exact counts don't store the state of a loop: it is `ahead` less the other sources.
 Rounding would destroy that difference of doubles. So sums of doubles, extremes and flags have a numbering in which

@@ -1,7 +1,7 @@
 """The shared engine: queries that repeat the same events share one log of these events (HAMLET, 2021, and beyond).
 
 HAMLET shares the propagation of counts through a burst of events of a Kleene label, as coefficients of snapshots.
-Without conditions between adjacent events the coefficients are powers of two (`loops.py`), so nothing has to be
+Without conditions between adjacent events the coefficients are powers of two (`trends/loops.py`), so nothing has to be
 propagated. An event of the label costs the same for any number of queries. A query pays when an event of its other
 labels arrives. `event_queries/plan/event_program.py` defines input and output.
 """
@@ -9,14 +9,11 @@ labels arrives. `event_queries/plan/event_program.py` defines input and output.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.event_queries.plan.event_program import EngineStep, Events, Program, TrendEngine
-from ostinato.event_queries.trends.engine_choice import declined, needs_graphlets
-from ostinato.event_queries.trends.graphlets.graphlet_engine import GraphletEngine
 from ostinato.event_queries.trends.shared import sections as s
 from ostinato.event_queries.trends.shared.blocks import ops_of, walk_blocks
 from ostinato.event_queries.trends.shared.compile import compiled
@@ -30,9 +27,6 @@ from ostinato.event_queries.trends.shared.shared_kernel import bring_up, walk
 from ostinato.kernels.numbers.number_table import grown, new_table
 from ostinato.kernels.stopping import check_stopped, stop_flag
 
-__all__ = ["SharedEngine", "Sharing", "declined"]
-
-Sharing = Literal["dynamic", "always", "never"]
 PROGRAMS = "programs on one log"
 """Name of this engine's number of programs in the statistics."""
 
@@ -42,15 +36,13 @@ _RESULTS = 512
 
 class SharedEngine(TrendEngine):
     """With `sharing="never"`, every lane processes every event itself. Without conditions between adjacent events,
-    sharing always pays, so "dynamic" means "always". With such conditions, `graphlets/graphlet_engine.py` decides for
-    each burst."""
+    sharing always pays, so "dynamic" means "always"."""
 
-    def __init__(self, programs: Sequence[Program], exact: bool, sharing: Sharing = "dynamic") -> None:
+    def __init__(self, programs: Sequence[Program], exact: bool, sharing: str = "dynamic") -> None:
         self.programs = tuple(programs)
         self.exact = exact
-        self.sharing: Sharing = sharing
+        self.sharing = sharing
         self._plans: dict[frozenset[int], tuple[CompiledPrograms, NDArray[np.int64] | None]] = {}
-        self._graphlets = GraphletEngine(programs, exact, sharing) if needs_graphlets(programs) else None
 
     def _plan(self, events: Events) -> tuple[CompiledPrograms, NDArray[np.int64] | None]:
         floats = frozenset(number for number, column in enumerate(events.values) if column.dtype == np.float64)
@@ -60,8 +52,6 @@ class SharedEngine(TrendEngine):
         return self._plans[floats]
 
     def advance(self, events: Events, states: Sequence[bytes], until: NDArray[np.int64] | None) -> EngineStep:
-        if self._graphlets is not None:
-            return self._graphlets.advance(events, states, until)
         plan, ops = self._plan(events)
         sequences = len(events.starts) - 1
         arrays = KernelArrays(plan, self.exact, prepared(events, plan))

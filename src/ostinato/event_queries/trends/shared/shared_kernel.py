@@ -14,7 +14,7 @@ from ostinato.event_queries.trends.shared import sections as s
 from ostinato.event_queries.trends.shared.lane import bring_up_to_date, is_possible, move_at_once
 from ostinato.event_queries.trends.shared.logs import append, count_event, forget
 from ostinato.event_queries.trends.shared.lookups import lane_of_window, open_windows, within
-from ostinato.event_queries.trends.shared.times import take_time
+from ostinato.event_queries.trends.shared.same_time import take_time
 from ostinato.event_queries.trends.shared.windows import close_until, forget_windows, move_windows, straddle
 from ostinato.kernels.kernel_cache import borrowing_kernel
 from ostinato.kernels.numbers.number_calls import woven

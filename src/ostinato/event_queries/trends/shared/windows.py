@@ -13,7 +13,7 @@ from ostinato.event_queries.trends.shared.lookups import (
     window_shape,
     within,
 )
-from ostinato.event_queries.trends.shared.times import take_time
+from ostinato.event_queries.trends.shared.same_time import take_time
 from ostinato.kernels.kernel_cache import called_kernel
 from ostinato.kernels.numbers.number_calls import add, add_small, set_small, set_zero, woven
 

@@ -9,8 +9,8 @@ from ostinato.event_queries.language.event_query import occurrences
 from ostinato.event_queries.plan.event_plan import EventsPlan
 from ostinato.event_queries.plan.event_program import Program
 from ostinato.event_queries.trends.engine_choice import declined, fitting, tested_condition
+from ostinato.event_queries.trends.loops import TOO_MANY_WINDOWS
 from ostinato.event_queries.trends.sharable import KleeneLoop, SharableSet, sharable_sets
-from ostinato.event_queries.trends.shared.loops import TOO_MANY_WINDOWS
 from ostinato.event_queries.trends.templates import MergedTemplate, merged_template
 
 NOTHING_TO_SHARE = "nothing to share"
@@ -92,9 +92,7 @@ def _sharing_sets(
 ) -> Iterator[tuple[list[int], tuple[KleeneLoop, ...]]]:
     """Programs that share a loop and fit into one engine, with their loops. `why` gets the programs that don't fit."""
     keys = [(streams[i], tested_condition(programs[i])) for i in candidates]
-    # The shared engine has separate aggregates for each query. So, unlike in the paper, queries with MIN or MAX share
-    # with queries that count.
-    for sharable in sharable_sets([programs[i] for i in candidates], keys, extremes_apart=False):
+    for sharable in sharable_sets([programs[i] for i in candidates], keys):
         chosen = [candidates[index] for index in sharable.programs]
         fits = fitting([programs[i] for i in chosen])
         if len(fits) == len(chosen):

@@ -10,7 +10,7 @@ from tests.event_queries.trends.enumerated import LETTERS, program, windows
 from ostinato.event_queries.automaton.trend_automaton import TrendAutomaton
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Extent, Program
-from ostinato.event_queries.trends.shared.loops import (
+from ostinato.event_queries.trends.loops import (
     TOO_MANY_WINDOWS,
     absent_conditions,
     chosen_loops,

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from ostinato.clause.task import match_aggregates as agg
 from ostinato.kernels.kernel_cache import interpreted
-from ostinato.rows import match_aggregates as agg
 from ostinato.rows.match_navigation import NO_ROW
 from ostinato.rows.matches import Frames, Matches, all_rows_frames, one_row_frames
 

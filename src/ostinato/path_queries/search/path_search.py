@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
 from ostinato.kernels.stopping import check_stopped
-from ostinato.path_queries.budget import NO_BUDGET, UNLIMITED, Budget, Meter
+from ostinato.path_queries.automaton.path_automaton import START, build_path_automaton, symbols_of
 from ostinato.path_queries.graph import Graph
 from ostinato.path_queries.language.path_query import PathQuery
-from ostinato.path_queries.path_automaton import START, build_path_automaton, symbols_of
-from ostinato.path_queries.path_selection import LARGEST_HORIZON, Chooser, ChosenPaths, Frontier, PathCosts
-from ostinato.path_queries.path_tables import after_an_edge, in_words, make_tables
-from ostinato.path_queries.walking import NO_PARENT, KernelTerms, PathStore, WalkProgress, extend
+from ostinato.path_queries.search.budget import NO_BUDGET, UNLIMITED, Budget, Meter
+from ostinato.path_queries.search.path_selection import LARGEST_HORIZON, Chooser, ChosenPaths, Frontier, PathCosts
+from ostinato.path_queries.search.path_tables import after_an_edge, in_words, make_tables
+from ostinato.path_queries.search.walking import NO_PARENT, KernelTerms, PathStore, WalkProgress, extend
 
 BYTES_OF_PATH = 20
 """Bytes of a partial path in the store, without its mask."""

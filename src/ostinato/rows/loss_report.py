@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from ostinato.calls.bounds import Bounds
-from ostinato.workloads.shedding.latency import CALIBRATION_EVENTS, CALIBRATION_WINDOWS
+from ostinato.calls.bounds import CALIBRATION_EVENTS, CALIBRATION_WINDOWS, Bounds
 
 MOST_PERIODS = 512
 """Largest number of periods in a report. Beyond that, neighbouring periods are joined."""

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 import ostinato as ost
 from ostinato.kernels.clock import VirtualClock, Work
-from ostinato.path_queries.budget import UNLIMITED, Budget, Meter
+from ostinato.path_queries.search.budget import UNLIMITED, Budget, Meter
 
 
 @dataclass

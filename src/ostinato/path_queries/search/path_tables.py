@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.path_queries.automaton.path_automaton import NOWHERE, PathAutomaton
 from ostinato.path_queries.graph import Graph
-from ostinato.path_queries.path_automaton import NOWHERE, PathAutomaton
-from ostinato.path_queries.walking import Tables
+from ostinato.path_queries.search.walking import Tables
 
 
 def make_tables(automaton: PathAutomaton, graph: Graph, class_of_node: NDArray[np.int32], words: int) -> Tables:

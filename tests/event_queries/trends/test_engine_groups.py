@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.event_queries.plan.event_texts import planned
 
-from ostinato.event_queries.plan.engine_groups import CHEAPER_APART, EngineGroup, Member, engine_groups, template_of
+from ostinato.event_queries.trends.engine_groups import CHEAPER_APART, EngineGroup, Member, engine_groups, template_of
 
 
 def groups(*texts: str, sharing: str = "dynamic") -> list[EngineGroup]:

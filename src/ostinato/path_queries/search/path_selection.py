@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from ostinato.kernels.stopping import check_stopped
 from ostinato.path_queries.graph import mean_degrees
+from ostinato.path_queries.search.walking import NO_PARENT, PathStore, weigh_edges
 from ostinato.path_queries.similarity import Similarity, TokenOverlap
-from ostinato.path_queries.walking import NO_PARENT, PathStore, weigh_edges
 
 if TYPE_CHECKING:
-    from ostinato.path_queries.path_search import PathWalk
+    from ostinato.path_queries.search.path_search import PathWalk
 
 WORK_OF_EDGE = 2.0
 """Reading an edge, and making a partial path with it."""

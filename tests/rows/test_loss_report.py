@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ostinato.calls.bounds import Bounds, read_bounds
-from ostinato.workloads.shedding.report import PatternReport, Period, Report, at_most
+from ostinato.rows.loss_report import PatternReport, Period, Report, at_most
 
 ROW = PatternReport(
     query="q",

@@ -1,0 +1,1 @@
+"""Path queries -> one automaton over the edges of a graph."""

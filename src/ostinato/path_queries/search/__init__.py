@@ -1,0 +1,1 @@
+"""Automaton and graph -> paths, under a budget."""
