@@ -30,7 +30,8 @@ from ostinato.spark.summaries.batch_summaries import (
     stored_schema,
 )
 from ostinato.spark.summaries.summary_processor import SummaryProcessor
-from ostinato.spark.summaries.summary_stream_task import KEY_HASH, TRIGGER, SummaryBucketTask, SummaryDefinition
+from ostinato.spark.summaries.summary_stream_definition import SummaryDefinition
+from ostinato.spark.summaries.summary_stream_task import KEY_HASH, TRIGGER, SummaryBucketTask
 
 if TYPE_CHECKING:
     from ostinato.api.summaries import StreamSummary
