@@ -13,7 +13,7 @@ from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.kernels.constants import NO_TIME
 from ostinato.rows.batches import failure, one_array
 from ostinato.rows.times import microseconds_of
-from ostinato.spark.correlations.correlation_packing import (
+from ostinato.spark.correlations.correlation_packs import (
     ARCHIVE_COUNT,
     ARCHIVE_ROWS,
     COUNTS,
@@ -27,7 +27,6 @@ from ostinato.spark.correlations.correlation_packing import (
     STEPPED,
     WANTED,
 )
-from ostinato.spark.shipping.spark_types import arrow_type
 from ostinato.spark.streams.stream_packing import BUCKET, one_batch, pack_batch, pack_results, unpack_table
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from ostinato.spark.correlations.worker_reads import WorkerReads
 
 Batches = Iterator[pa.RecordBatch]
-_OUTPUT = pa.schema([pa.field(field.name, arrow_type(field.dataType, "UTC", field.name)) for field in STEPPED.fields])
 
 
 @dataclass(slots=True)
@@ -76,7 +74,7 @@ class AdvanceBuckets:
             for number, bucket in sorted(_gathered(batches).items()):
                 yield _records(number, self._advanced(correlator, number, bucket))
         except Exception as error:
-            yield failure(ours_or_raise(error), _OUTPUT)
+            yield failure(ours_or_raise(error), STEPPED)
 
     def _advanced(self, correlator: Correlator, number: int, bucket: _Bucket) -> list[dict[str, Any]]:
         rows = _table(bucket, LIVE_ROWS, self.live)
@@ -109,7 +107,6 @@ class AdvanceBuckets:
         return step
 
     def _times(self, rows: pa.Table) -> np.ndarray[Any, np.dtype[np.int64]]:
-
         return microseconds_of(one_array(rows.column(self.task.live.time_columns.start)))
 
     def _is_in_time(self, times: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -137,4 +134,4 @@ def _table(bucket: _Bucket, kind: int, schema: pa.Schema) -> pa.Table:
 
 
 def _records(bucket: int, records: Sequence[dict[str, Any]]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([{BUCKET: bucket, **record} for record in records], schema=_OUTPUT)
+    return pa.RecordBatch.from_pylist([{BUCKET: bucket, **record} for record in records], schema=STEPPED)

@@ -38,7 +38,7 @@ from ostinato.spark.event_queries.event_tasks import (
 )
 from ostinato.spark.shipping.shipped_rows import ShippedRows, packed_columns, stored_name
 from ostinato.spark.shipping.spark_input import SparkInput, SparkRefused, refused
-from ostinato.spark.shipping.spark_types import spark_type
+from ostinato.spark.shipping.spark_types import spark_schema, spark_type
 from ostinato.spark.shipping.worker_check import Checked
 from ostinato.workloads.bound_request import BoundRequest
 from ostinato.workloads.report_rows import REPORT_TYPE
@@ -207,8 +207,7 @@ class Shuffle:
         df = self.together()
         if not self.by_same:
             return df.mapInArrow(Checked(GroupsTask(task)), schema)
-        partial = s.StructType([s.StructField(field.name, spark_type(field.type)) for field in PARTIALS])
-        partials = df.mapInArrow(Checked(PartialsTask(task)), partial)
+        partials = df.mapInArrow(Checked(PartialsTask(task)), spark_schema(PARTIALS))
         return partials.repartition(F.col(QUERY)).mapInArrow(SumsTask(task), schema)
 
 

@@ -19,7 +19,7 @@ from pyspark.sql import types as s
 from ostinato.rows.column_names import PREFIX
 from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.shipped_rows import ShippedRows
-from ostinato.spark.shipping.spark_types import spark_type
+from ostinato.spark.shipping.spark_types import spark_schema
 from ostinato.spark.shipping.worker_check import Checked
 from ostinato.spark.streams.stream_metrics import OBSERVED
 from ostinato.spark.streams.stream_packing import BUCKET, PACKED, PackByBucket, UnpackResults
@@ -28,7 +28,7 @@ from ostinato.spark.streams.stream_task import BucketTask
 
 _operators = itertools.count(1)
 """Numbers that make the names of observed metrics unique, also if a query has the same clause twice."""
-PACKED_TYPE = s.StructType([s.StructField(field.name, spark_type(field.type)) for field in PACKED])
+PACKED_TYPE = spark_schema(PACKED)
 
 
 def through_buckets(
