@@ -6,7 +6,6 @@ from pyspark.sql import DataFrame
 
 from ostinato.event_queries.event_request import EventRequest
 from ostinato.event_queries.language.event_parser import parse_event_query
-from ostinato.spark.event_queries.common_rows import common_rows
 from ostinato.spark.event_queries.event_dataframes import SparkEvents
 from ostinato.spark.event_queries.event_stream_definition import EventsDefinition
 from ostinato.spark.event_queries.event_streaming import event_stream_task, stream_fields
@@ -14,6 +13,7 @@ from ostinato.spark.shipping.shipped_rows import described
 from ostinato.spark.streams.stream_buckets import FinishBuckets
 from ostinato.spark.streams.stream_checkpoint import Checkpoint, with_errors_raised
 from ostinato.spark.streams.stream_definition import check_same_columns
+from ostinato.spark.workload_rows.common_rows import common_rows
 
 
 def finished_events(definition: EventsDefinition, opened: Checkpoint) -> DataFrame:

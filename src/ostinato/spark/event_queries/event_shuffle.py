@@ -27,19 +27,12 @@ from ostinato.rows.column_names import ERROR
 from ostinato.rows.packed_conditions import bits_columns
 from ostinato.rows.workload_layout import OutputColumn, Role, WorkloadLayout
 from ostinato.spark.event_queries.event_keys import ShuffleKey
-from ostinato.spark.event_queries.event_tasks import (
-    PARTIALS,
-    QUERY,
-    REPORT,
-    EventsTask,
-    GroupsTask,
-    PartialsTask,
-    SumsTask,
-)
+from ostinato.spark.event_queries.event_tasks import PARTIALS, EventsTask, GroupsTask, PartialsTask, SumsTask
 from ostinato.spark.shipping.shipped_rows import ShippedRows, packed_columns, stored_name
 from ostinato.spark.shipping.spark_input import SparkInput, SparkRefused, refused
 from ostinato.spark.shipping.spark_types import spark_schema, spark_type
 from ostinato.spark.shipping.worker_check import Checked
+from ostinato.spark.workload_rows.query_rows import QUERY, REPORT
 from ostinato.workloads.bound_request import BoundRequest
 from ostinato.workloads.report_rows import REPORT_TYPE
 from ostinato.workloads.task.shared_event_matches import SharedPlans, shared_plans

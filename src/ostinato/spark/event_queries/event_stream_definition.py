@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from ostinato.spark.event_queries.workload_definition import WorkloadDefinition, workload_values
+from ostinato.spark.workload_rows.workload_definition import WorkloadDefinition, workload_values
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,18 +18,14 @@ from ostinato.event_queries.task.group_results import results_by_group
 from ostinato.rows.batches import Batch, OutputRows, batch_of, batches_of, failure
 from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.rows.packed_conditions import condition_places
+from ostinato.spark.workload_rows.query_rows import QUERY, report_batches
 from ostinato.workloads.bound_request import BoundRequest
-from ostinato.workloads.report_rows import report_values
 
 if TYPE_CHECKING:
     from ostinato.event_queries.task.trend_worker import TrendWorker
     from ostinato.workloads.shedding.report import Report
     from ostinato.workloads.task.shared_event_matches import SharedPlans
 
-REPORT = f"{PREFIX}report"
-"""The report on a query's dropped state; NULL in result rows."""
-QUERY = f"{PREFIX}query"
-"""The number of the query that a row belongs to."""
 RECORD = f"{PREFIX}record"
 """Partial results of a group, as bytes."""
 PARTIALS = pa.schema([(QUERY, pa.int32()), (RECORD, pa.binary()), (ERROR, pa.string())])
@@ -87,14 +83,6 @@ class EventsTask:
         return report_batches(report, self.names, self.numbers, self.output)
 
 
-def report_batches(report: Report, names: Sequence[str], numbers: Sequence[int], output: pa.Schema) -> Batches:
-    """A report as output rows, beside those of the queries. Queries have `names`, and `numbers` in the workload."""
-    values = report_values(report)
-    queries = [numbers[names.index(name)] for name in values.field("query").to_pylist()]
-    arrays = {REPORT: values, QUERY: pa.array(queries, pa.int32())}
-    return batches_of(OutputRows(len(values), arrays), output)
-
-
 @dataclass(frozen=True, slots=True)
 class GroupsTask:
     """All rows of some groups in, the rows of all queries out."""
@@ -122,7 +110,6 @@ class PartialsTask:
         return self.task.results(batches, self._records, PARTIALS)
 
     def _records(self, batch: Batch) -> Batches:
-
         for query, results in self.task.worker().results_of(batch).items():
             yield pa.RecordBatch.from_arrays(
                 [pa.array([query], pa.int32()), pa.array([packed(results)], pa.binary()), pa.nulls(1, pa.string())],

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.rows.batches import OutputRows, batch_of, batches_of, failure
 from ostinato.rows.packed_conditions import condition_places
-from ostinato.spark.event_queries.event_tasks import QUERY, report_batches
+from ostinato.spark.workload_rows.query_rows import QUERY, report_batches
 
 if TYPE_CHECKING:
     from ostinato.workloads.plan.clauses_task import ClausesTask

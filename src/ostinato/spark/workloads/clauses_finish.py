@@ -6,11 +6,11 @@ import functools
 
 from pyspark.sql import DataFrame
 
-from ostinato.spark.event_queries.common_rows import common_rows
 from ostinato.spark.shipping.shipped_rows import described
 from ostinato.spark.streams.stream_buckets import FinishBuckets
 from ostinato.spark.streams.stream_checkpoint import Checkpoint, with_errors_raised
 from ostinato.spark.streams.stream_definition import check_same_columns
+from ostinato.spark.workload_rows.common_rows import common_rows
 from ostinato.spark.workloads.clause_operators import ClauseWorkload
 from ostinato.spark.workloads.clauses_stream_definition import ClausesDefinition
 from ostinato.spark.workloads.clauses_streaming import StreamOperator

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from ostinato.clause.language.clause_render import render_clause
 from ostinato.clause.query.clause_query import ClauseQuery, as_clause_query
 from ostinato.expressions.render import render_expression
-from ostinato.spark.event_queries.workload_definition import WorkloadDefinition, workload_values
+from ostinato.spark.workload_rows.workload_definition import WorkloadDefinition, workload_values
 
 
 @dataclass(frozen=True, slots=True)

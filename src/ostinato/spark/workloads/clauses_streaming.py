@@ -19,12 +19,12 @@ from ostinato.expressions.syntax import Column, Expr
 from ostinato.rows.column_names import DECIDED
 from ostinato.spark.clause.clause_streaming import check_query, match_stream, warn_of_unbounded_state
 from ostinato.spark.clause.spark_plan import SparkQuery
-from ostinato.spark.event_queries.event_tasks import QUERY, REPORT
 from ostinato.spark.shipping.shipped_rows import described, stored_name
 from ostinato.spark.shipping.spark_types import spark_type
 from ostinato.spark.streams.stream_checks import WATERMARK, check_machine
 from ostinato.spark.streams.stream_definition import columns_as_json
 from ostinato.spark.streams.stream_operator import through_buckets
+from ostinato.spark.workload_rows.query_rows import QUERY, REPORT
 from ostinato.spark.workloads.clause_operators import ClauseOperator, ClauseWorkload, SharedOperator, selected_rows
 from ostinato.spark.workloads.clause_tasks import ClauseOutput
 from ostinato.spark.workloads.clauses_stream_definition import ClausesDefinition, written
