@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.rows.column_names import DECIDED
 from ostinato.rows.packed_conditions import condition_places
 from ostinato.spark.streams.stream_buckets import rows_or_error, states_of
-from ostinato.spark.streams.stream_task import FIRST_WATERMARK_US, BucketTask
+from ostinato.spark.streams.stream_task import BucketTask, from_first_watermark
 from ostinato.streams.stream_settings import StreamSettings
 
 if TYPE_CHECKING:
@@ -38,10 +37,7 @@ class ClauseBucketTask(BucketTask):
     def rows(self, results: OutputRows) -> pa.Table:
         if not results.count:
             return self.output.empty_table()
-        # A first batch may show late rows before there is a watermark.
-        decided = results.arrays[DECIDED]
-        clamped = pc.max_element_wise(decided.view(pa.int64()), FIRST_WATERMARK_US).view(decided.type)
-        arrays = {**results.arrays, DECIDED: clamped}
+        arrays = {**results.arrays, DECIDED: from_first_watermark(results.arrays[DECIDED])}
         columns = [arrays[field.name].cast(field.type) for field in self.output]
         return pa.Table.from_arrays(columns, schema=self.output)
 

@@ -16,7 +16,7 @@ from ostinato.correlations.language.correlation import CORRELATION_END, CORRELAT
 from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.spark.clause.spark_plan import SparkQuery
 from ostinato.spark.correlations.correlation_tasks import Arriving
-from ostinato.spark.shipping.shipped_rows import ShippedRows, travelling_name
+from ostinato.spark.shipping.shipped_rows import ShippedRows, by_key, travelling_name
 
 IS_LIVE = f"{PREFIX}is_live"
 
@@ -57,8 +57,7 @@ class ShippedSides:
     def by_key(self) -> DataFrame:
         """The rows of both sides, all of a key in one task."""
         rows = self._shared() if self.shared else self._both()
-        keys = [self._key(live, archive) for live, archive in self.keys]
-        return rows.repartition(*keys) if keys else rows.repartition(1)
+        return by_key(rows, [self._key(live, archive) for live, archive in self.keys])
 
     def _key(self, live: str, archive: str) -> Column:
         """The column to hash for a pair of keys."""

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ostinato.calls.foreign_errors import ours_or_raise
-from ostinato.rows.batches import OutputRows, batches_of, failure, one_array
+from ostinato.rows.batches import OutputRows, batches_of, one_array
 from ostinato.rows.column_names import ERROR
+from ostinato.spark.shipping.task_results import Batches, results_of
 
 if TYPE_CHECKING:
     from ostinato.correlations.task.correlation_task import CorrelationOptions, CorrelationTask
-
-Batches = Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +47,14 @@ class CorrelateKeys:
     output: pa.Schema
 
     def __call__(self, batches: Batches) -> Batches:
+        return results_of(batches, self._pairs, self.output)
+
+    def _pairs(self, rows: pa.Table) -> Batches:
         from ostinato.correlations.task.correlation_worker import Correlator
 
-        rows = [batch for batch in batches if batch.num_rows]
-        if not rows:
-            return
-        try:
-            live, archive = self.arriving.split(pa.Table.from_batches(rows))
-            step = Correlator(self.task, self.options).advance(None, live, archive, 0, finished=True)
-            yield from pair_batches(step.results, self.output)
-        except Exception as error:
-            yield failure(ours_or_raise(error), self.output)
+        live, archive = self.arriving.split(rows)
+        step = Correlator(self.task, self.options).advance(None, live, archive, 0, finished=True)
+        yield from pair_batches(step.results, self.output)
 
 
 def pair_batches(results: pa.Table, output: pa.Schema) -> Batches:

@@ -21,9 +21,9 @@ from ostinato.rows.column_names import DECIDED, ERROR
 from ostinato.spark.event_queries.event_stream_definition import EventsDefinition
 from ostinato.spark.event_queries.event_stream_task import EventBucketTask
 from ostinato.spark.shipping.shipped_rows import described
-from ostinato.spark.streams.stream_checks import WATERMARK, check_machine, watermark_delay_ms, without_watermark
+from ostinato.spark.streams.stream_checks import check_machine, watermark_delay_ms, without_watermark
 from ostinato.spark.streams.stream_definition import columns_as_json
-from ostinato.spark.streams.stream_operator import through_buckets
+from ostinato.spark.streams.stream_operator import decided_field, through_buckets
 
 if TYPE_CHECKING:
     from ostinato.spark.event_queries.event_shuffle import Shuffle
@@ -46,13 +46,8 @@ def stream_rows(shuffle: Shuffle, task: EventsTask, schema: s.StructType) -> Dat
 
 
 def stream_fields(schema: s.StructType, delay_ms: int | None = None) -> s.StructType:
-    """The columns of a batch, with the decision time of a row in place of an error.
-
-    With a delay, the decision time is an event time with a watermark, for operators that follow.
-    """
-    metadata = None if delay_ms is None else {WATERMARK: delay_ms}
-    decided = s.StructField(DECIDED, s.TimestampType(), metadata=metadata)
-    return s.StructType([*(field for field in schema.fields if field.name != ERROR), decided])
+    """The columns of a batch, with the decision time of a row in place of an error."""
+    return s.StructType([*(field for field in schema.fields if field.name != ERROR), decided_field(delay_ms)])
 
 
 def event_stream_task(shuffle: Shuffle, task: EventsTask) -> EventBucketTask:

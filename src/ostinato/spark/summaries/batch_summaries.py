@@ -25,7 +25,7 @@ from ostinato.expressions.render import quote
 from ostinato.expressions.values.zones import to_utc
 from ostinato.rows.column_names import ERROR
 from ostinato.spark.shipping.row_errors import RAISES
-from ostinato.spark.shipping.shipped_rows import ShippedRows, stored_name
+from ostinato.spark.shipping.shipped_rows import ShippedRows, by_key, stored_name, with_row_of_nulls
 from ostinato.spark.shipping.spark_input import SparkInput
 from ostinato.spark.shipping.spark_types import spark_type
 from ostinato.spark.shipping.worker_check import Checked
@@ -98,10 +98,7 @@ def _together(shipped: ShippedRows, summary: StreamSummary, source: SummaryInput
     """The shipped rows, all of a key in one task."""
     if source.columns.keys and summary.query.keyed_types is None:
         return shipped.by_key(source.columns.keys)
-    # A row without a time changes no answer, but makes the task run: even no rows have an answer.
-    rows = shipped.selected()
-    nothing = (F.lit(None).cast(field.dataType).alias(field.name) for field in rows.schema.fields)
-    return rows.unionAll(rows.sparkSession.range(1).select(*nothing)).repartition(1)
+    return by_key(with_row_of_nulls(shipped.selected()), ())
 
 
 # --- moments ----------------------------------------------------------------------------------------------------------

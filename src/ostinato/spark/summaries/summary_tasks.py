@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from ostinato.calls.foreign_errors import ours_or_raise
-from ostinato.rows.batches import OutputRows, batch_of, batches_of, failure
+from ostinato.rows.batches import OutputRows, batch_of, batches_of
+from ostinato.spark.shipping.task_results import Batches, results_of
 from ostinato.summaries.task.summary_answers import ASKED_AT, AnswerLayout
 from ostinato.summaries.task.summary_input import Moments
-
-Batches = Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +23,12 @@ class SummaryTask:
     output: pa.Schema
 
     def __call__(self, batches: Batches) -> Batches:
+        return results_of(batches, self._answers, self.output, self.shipped)
+
+    def _answers(self, rows: pa.Table) -> Batches:
         from ostinato.summaries.task.summary_batches import SummaryBatch
 
-        try:
-            waiting = [batch.rename_columns(list(self.shipped)) for batch in batches if batch.num_rows]
-            if not waiting:
-                return
-            arrays = batch_of(pa.Table.from_batches(waiting), ()).arrays
-            names = dict(zip(self.layout.schema.names, self.output.names, strict=False))
-            for answers in SummaryBatch(self.layout, self.moments).answers(arrays):
-                columns = {names[name]: array for name, array in answers.items()}
-                yield from batches_of(OutputRows(len(answers[ASKED_AT]), columns), self.output)
-        except Exception as error:
-            yield failure(ours_or_raise(error), self.output)
+        names = dict(zip(self.layout.schema.names, self.output.names, strict=False))
+        for answers in SummaryBatch(self.layout, self.moments).answers(batch_of(rows, ()).arrays):
+            columns = {names[name]: array for name, array in answers.items()}
+            yield from batches_of(OutputRows(len(answers[ASKED_AT]), columns), self.output)

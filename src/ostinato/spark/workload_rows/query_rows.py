@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from ostinato.rows.batches import OutputRows, batches_of
 from ostinato.rows.column_names import PREFIX
+from ostinato.spark.shipping.task_results import Batches
 from ostinato.workloads.report_rows import report_values
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ REPORT = f"{PREFIX}report"
 """The report on a query's dropped state; NULL in result rows."""
 QUERY = f"{PREFIX}query"
 """The number of the query that a row belongs to."""
-
-Batches = Iterator[pa.RecordBatch]
 
 
 def report_batches(report: Report, names: Sequence[str], numbers: Sequence[int], output: pa.Schema) -> Batches:

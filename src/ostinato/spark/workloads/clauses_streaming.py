@@ -16,14 +16,13 @@ from pyspark.sql import types as s
 
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.expressions.syntax import Column, Expr
-from ostinato.rows.column_names import DECIDED
 from ostinato.spark.clause.clause_streaming import check_query, match_stream, warn_of_unbounded_state
 from ostinato.spark.clause.spark_plan import SparkQuery
 from ostinato.spark.shipping.shipped_rows import described, stored_name
 from ostinato.spark.shipping.spark_types import spark_type
-from ostinato.spark.streams.stream_checks import WATERMARK, check_machine
+from ostinato.spark.streams.stream_checks import check_machine
 from ostinato.spark.streams.stream_definition import columns_as_json
-from ostinato.spark.streams.stream_operator import through_buckets
+from ostinato.spark.streams.stream_operator import decided_field, through_buckets
 from ostinato.spark.workload_rows.query_rows import QUERY, REPORT
 from ostinato.spark.workloads.clause_operators import ClauseOperator, ClauseWorkload, SharedOperator, selected_rows
 from ostinato.spark.workloads.clause_tasks import ClauseOutput
@@ -73,9 +72,7 @@ class StreamOperator(SharedOperator):
 
     @property
     def schema(self) -> s.StructType:
-        """With the decision time of a row, which is an event time for operators that follow."""
-        marked = None if self.delay_ms is None else {WATERMARK: self.delay_ms}
-        return s.StructType([*self.fields, s.StructField(DECIDED, s.TimestampType(), metadata=marked)])
+        return s.StructType([*self.fields, decided_field(self.delay_ms)])
 
     @functools.cached_property
     def task(self) -> ClausesBucketTask:
