@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-PROGRAM = '''
+PLANS = '''
 import sys
 import ostinato as ost
 from ostinato.spark.session.session import local_session
@@ -49,11 +49,14 @@ PLANS = {
     "correlation": lambda: ost.correlate(CORRELATION, live=batch).run(),
     "correlation in SQL": lambda: ost.sql(CORRELATION, t=batch),
 }
+'''
+
+PROGRAM = f"""{PLANS}
 for name, plan in PLANS.items():
     plan()
-    assert "numba" not in sys.modules, f"planning loads numba: {name}"
+    assert "numba" not in sys.modules, f"planning loads numba: {{name}}"
 print("planned", len(PLANS))
-'''
+"""
 
 
 def test_planning_loads_no_numba() -> None:

@@ -14,11 +14,11 @@ from ostinato.event_queries.event_options import EventOptions
 from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import VirtualClock
 from ostinato.kernels.numbers.number_columns import NumberForm
-from ostinato.spark.clause.clause_stream_task import ClauseDefinition
-from ostinato.spark.event_queries.event_stream_task import EventsDefinition
+from ostinato.spark.clause.clause_stream_definition import ClauseDefinition
+from ostinato.spark.event_queries.event_stream_definition import EventsDefinition
 from ostinato.spark.streams.stream_definition import StreamDefinition, read_definition
-from ostinato.spark.summaries.summary_stream_task import SummaryDefinition
-from ostinato.spark.workloads.clauses_stream_task import ClausesDefinition
+from ostinato.spark.summaries.summary_stream_definition import SummaryDefinition
+from ostinato.spark.workloads.clauses_stream_definition import ClausesDefinition
 from ostinato.streams.stream_settings import StreamSettings
 from ostinato.summaries.language.summary_query import SummaryQuery
 from ostinato.summaries.task.summary_input import SummaryColumns

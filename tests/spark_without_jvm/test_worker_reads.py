@@ -9,11 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ostinato.correlations.task.wanted_schema import FROM, ROWS_BEFORE, TO, wanted_key
 from ostinato.expressions.syntax import Column
 from ostinato.expressions.types import Settings
-from ostinato.spark.correlations.stream_archive import BATCH_ID, BUCKET_ID, CLOCK
-from ostinato.spark.correlations.wanted_rows import FROM, ROWS_BEFORE, TO, wanted_key
-from ostinato.spark.correlations.worker_reads import WorkerReads
+from ostinato.spark.correlations.worker_reads import BATCH_ID, BUCKET_ID, CLOCK, WorkerReads
 
 NAN = float("nan")
 

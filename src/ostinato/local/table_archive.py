@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ostinato.correlations.task.correlation_task import CorrelationTask
 from ostinato.correlations.task.side_rows import SideWorker
-from ostinato.correlations.task.wanted_ranges import FROM, ROWS_BEFORE, TO
+from ostinato.correlations.task.wanted_schema import FROM, ROWS_BEFORE, TO, wanted_key
 from ostinato.expressions.values.value_order import group_numbers
 from ostinato.kernels.constants import NO_TIME
 from ostinato.streams.record_batches import as_batch
@@ -40,7 +40,10 @@ class TableReader:
         self.key_at = np.append(first, self.rows.num_rows)
 
     def read(self, wanted: pa.Table) -> pa.Table:
-        keys = [pa.concat_arrays([self.examples.column(name), _one(wanted, name)]) for name in self.keys]
+        keys = [
+            pa.concat_arrays([self.examples.column(name), _one(wanted, wanted_key(i))])
+            for i, name in enumerate(self.keys)
+        ]
         count = self.examples.num_rows
         number = group_numbers(count + wanted.num_rows, keys)
         index_of_key = {code: i for i, code in enumerate(number[:count])}

@@ -12,11 +12,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
+from ostinato.correlations.task.wanted_schema import wanted_schema
 from ostinato.expressions.syntax import Column
 from ostinato.expressions.types import Settings
 from ostinato.spark.correlations.correlation_clock import as_constant, as_number, is_later
 from ostinato.spark.correlations.stream_archive import ArchiveFolder, ArchiveTimes
-from ostinato.spark.correlations.wanted_rows import Wanted, WantedSchema
+from ostinato.spark.correlations.wanted_rows import Wanted
 from ostinato.spark.correlations.worker_reads import WorkerReads
 
 KEYS = ("first key", "k")
@@ -30,14 +31,12 @@ def columns(**kinds: s.DataType) -> s.StructType:
 
 TEXT, NUMBER = s.StringType(), s.LongType()
 COLUMNS = columns(**{"first key": TEXT}, k=TEXT, t=NUMBER, v=TEXT)
-WANTED_COLUMNS = columns(__ost_wanted0=TEXT, __ost_wanted1=TEXT, from_us=NUMBER, to_us=NUMBER, rows_before=NUMBER)
 
 
 def wanted(*rows: tuple[str, int, int, int]) -> Wanted:
-    fields = [(field.name, pa.int64() if field.dataType == s.LongType() else pa.string()) for field in WANTED_COLUMNS]
-    schema = pa.schema(fields)
+    schema = wanted_schema([pa.string(), pa.string()])
     table = pa.Table.from_pylist([dict(zip(schema.names, ("x", *row), strict=True)) for row in rows], schema=schema)
-    return Wanted(table, frozenset([0]), WantedSchema(WANTED_COLUMNS, schema))
+    return Wanted(table, frozenset([0]), (TEXT, TEXT))
 
 
 CASES: dict[str, tuple[list[tuple[str, int, int, int]], list[str]]] = {

@@ -11,7 +11,7 @@ from tests.local.test_local_clauses import AB, ABD, CALLS, FIRST
 import ostinato as ost
 from ostinato.clause.language.clause_query import as_clause_query
 from ostinato.event_queries.event_options import EventOptions
-from ostinato.spark.event_queries.common_rows import common_rows
+from ostinato.spark.workload_rows.common_rows import common_rows
 from ostinato.spark.workloads.clause_dataframes import SparkClauses
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 from ostinato.workloads.plan.clause_groups import Sharing

@@ -9,15 +9,14 @@ from ostinato.correlations.strategies.sides import Ints
 from ostinato.correlations.strategies.steps import StepInput, all_live, archive_rows_as_of
 from ostinato.correlations.task.correlation_intake import StepIntake
 from ostinato.correlations.task.correlation_task import CorrelationTask
+from ostinato.correlations.task.wanted_schema import wanted_schema
 
-FROM, TO, ROWS_BEFORE = "from_us", "to_us", "rows_before"
 _NEVER = np.iinfo(np.int64).max
 
 
 def no_ranges(task: CorrelationTask) -> pa.Table:
-    """An empty table: the archive's key columns, the half-open range of time, and the number of rows before it."""
-    keys = [pa.field(name, task.archive.column_type(name)) for _, name in task.keys]
-    return pa.schema([*keys, *(pa.field(name, pa.int64()) for name in (FROM, TO, ROWS_BEFORE))]).empty_table()
+    """An empty table of ranges."""
+    return wanted_schema(task.archive.column_type(name) for _, name in task.keys).empty_table()
 
 
 def wanted_ranges(task: CorrelationTask, step: StepInput, intake: StepIntake) -> pa.Table:

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.errors import QueryError
-from ostinato.spark.checkpoints.opened import definition_of
+from ostinato.spark.checkpoints.opened import definition_of, finished_rows
 from ostinato.spark.correlations.correlation_checkpoint import CorrelationCheckpoint
 from ostinato.spark.correlations.correlation_finish import finish_correlation
 from ostinato.spark.streams.stream_checkpoint import check_folder, check_session, open_checkpoint
@@ -34,4 +34,4 @@ def finish(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator:
         )
     definition = definition_of(opened)
     check_session(spark, definition.settings)
-    return definition.finished(opened)
+    return finished_rows(definition, opened)

@@ -7,7 +7,10 @@ import os
 from pyspark.sql import DataFrame, SparkSession
 
 from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.errors import QueryError
 from ostinato.spark.checkpoints.opened import definition_of
+from ostinato.spark.clause.clause_finish import open_partial_matches
+from ostinato.spark.clause.clause_stream_definition import ClauseDefinition
 from ostinato.spark.streams.stream_checkpoint import check_folder, open_checkpoint
 
 
@@ -20,4 +23,8 @@ def state(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: 
     the watermark aren't counted. If a query has several clauses, `operator` selects one.
     """
     opened = open_checkpoint(spark, check_folder(spark, checkpoint), operator)
-    return definition_of(opened).open_partial_matches(opened)
+    definition = definition_of(opened)
+    if not isinstance(definition, ClauseDefinition):
+        content, hint = definition.keeps
+        raise QueryError("NO_STATE", f"the stream of {opened.path} keeps {content}", hint=hint)
+    return open_partial_matches(definition, opened)

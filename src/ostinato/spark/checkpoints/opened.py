@@ -1,22 +1,47 @@
-"""An opened checkpoint -> the definition of its query, of any system."""
+"""An opened checkpoint -> the definition of its query, of any system, and the rows of the end of input."""
 
 from __future__ import annotations
 
+from typing import assert_never
+
+from pyspark.sql import DataFrame
+
 from ostinato.errors import MatchError
-from ostinato.spark.clause.clause_stream_task import ClauseDefinition
-from ostinato.spark.event_queries.event_stream_task import EventsDefinition
+from ostinato.spark.clause.clause_finish import finished_clause
+from ostinato.spark.clause.clause_stream_definition import ClauseDefinition
+from ostinato.spark.event_queries.event_finish import finished_events
+from ostinato.spark.event_queries.event_stream_definition import EventsDefinition
 from ostinato.spark.streams.stream_checkpoint import Checkpoint
-from ostinato.spark.streams.stream_definition import StreamDefinition, read_definition
-from ostinato.spark.summaries.summary_stream_task import SummaryDefinition
-from ostinato.spark.workloads.clauses_stream_task import ClausesDefinition
+from ostinato.spark.streams.stream_definition import read_definition
+from ostinato.spark.summaries.summary_finish import finished_summary
+from ostinato.spark.summaries.summary_stream_definition import SummaryDefinition
+from ostinato.spark.workloads.clauses_finish import finished_clauses
+from ostinato.spark.workloads.clauses_stream_definition import ClausesDefinition
+
+AnyDefinition = ClauseDefinition | EventsDefinition | ClausesDefinition | SummaryDefinition
 
 
-def definition_of(opened: Checkpoint) -> StreamDefinition:
+def definition_of(opened: Checkpoint) -> AnyDefinition:
     """The stored definition. Raises STATE_FORMAT if it can't be read."""
-    kinds: list[type[StreamDefinition]] = [ClauseDefinition, EventsDefinition, ClausesDefinition, SummaryDefinition]
+    kinds: list[type[AnyDefinition]] = [ClauseDefinition, EventsDefinition, ClausesDefinition, SummaryDefinition]
     definition = read_definition(opened.definition(), kinds)
     if definition is None:
         raise MatchError(
             "STATE_FORMAT", f"the stream of {opened.path} has a kind of query that this version doesn't know"
         )
     return definition
+
+
+def finished_rows(definition: AnyDefinition, opened: Checkpoint) -> DataFrame:
+    """The rows that the end of input would give."""
+    match definition:
+        case ClauseDefinition():
+            return finished_clause(definition, opened)
+        case EventsDefinition():
+            return finished_events(definition, opened)
+        case ClausesDefinition():
+            return finished_clauses(definition, opened)
+        case SummaryDefinition():
+            return finished_summary(definition, opened)
+        case _:
+            assert_never(definition)

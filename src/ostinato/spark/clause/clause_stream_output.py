@@ -14,18 +14,14 @@ from ostinato.errors import QueryError
 from ostinato.expressions.syntax import Case, Column, Expr, Operator
 from ostinato.rows.column_names import DECIDED, ERROR, LATE, MATCHED
 from ostinato.spark.clause.spark_plan import SparkQuery
-from ostinato.spark.streams.stream_checks import WATERMARK
+from ostinato.spark.streams.stream_operator import decided_field
 from ostinato.streams.stream_settings import LATE_COLUMN, StreamSettings
 
 
 def stream_schema(query: SparkQuery, stream: StreamSettings, delay_ms: int | None = None) -> s.StructType:
-    """The columns of the core's rows: the worker's without ERROR, the decision time, and the mark of late rows.
-
-    With a delay, the decision time is an event time with that watermark, for operators that follow.
-    """
+    """The columns of the core's rows: the worker's without ERROR, the decision time, and the mark of late rows."""
     fields = [field for field in query.worker_schema().fields if field.name != ERROR]
-    marked = None if delay_ms is None else {WATERMARK: delay_ms}
-    fields.append(s.StructField(DECIDED, s.TimestampType(), metadata=marked))
+    fields.append(decided_field(delay_ms))
     if stream.late == "show":
         fields.append(s.StructField(LATE, s.BooleanType()))
     return s.StructType(fields)

@@ -7,8 +7,9 @@ from pyspark.sql import DataFrame
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.stream.stream_limits import check_streamable, why_unbounded
 from ostinato.errors import warn
+from ostinato.spark.clause.clause_stream_definition import ClauseDefinition
 from ostinato.spark.clause.clause_stream_output import measured_stream, stream_schema
-from ostinato.spark.clause.clause_stream_task import ClauseDefinition, clause_task
+from ostinato.spark.clause.clause_stream_task import ClauseBucketTask
 from ostinato.spark.clause.spark_plan import SparkQuery
 from ostinato.spark.streams.stream_checks import check_machine, watermark_delay_ms, without_watermark
 from ostinato.spark.streams.stream_operator import through_buckets
@@ -29,6 +30,18 @@ def match_stream(query: SparkQuery, stream: StreamSettings) -> DataFrame:
         has_watermark=delay_ms is not None,
     )
     return measured_stream(query, stream, rows)
+
+
+def clause_task(query: SparkQuery, definition: ClauseDefinition) -> ClauseBucketTask:
+    """The task of the clause's operator."""
+    return ClauseBucketTask(
+        shipped=query.shipped.schema,
+        output=query.source.arrow_schema(stream_schema(query, definition.stream)),
+        fingerprint=definition.fingerprint,
+        definition=definition.to_json(),
+        typed=query.typed,
+        settings=definition.stream,
+    )
 
 
 def check_query(query: SparkQuery, *, eager: bool = False, can_be_eager: bool = False) -> int | None:

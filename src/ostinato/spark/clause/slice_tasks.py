@@ -7,27 +7,24 @@ go to the output rows of their slice. Rows with the same TARGET go to the same t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark import TaskContext
 
-from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.expressions.syntax import MatchNumber
-from ostinato.rows.batches import OutputRows, batches_of, failure
+from ostinato.rows.batches import OutputRows, batches_of
 from ostinato.rows.column_names import PREFIX
 from ostinato.rows.packed_conditions import condition_places
+from ostinato.spark.shipping.task_results import Batches, or_failure, results_of
 
 TARGET = f"{PREFIX}target"
 SLICE = f"{PREFIX}slice"
 RECORD = f"{PREFIX}record"
 _STITCHING = 0
 """The target of edges. Output rows of slice i have i + 1."""
-
-Batches = Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +36,21 @@ class SliceTask:
     output: pa.Schema
 
     def __call__(self, batches: Batches) -> Batches:
+        return results_of(batches, self._matched, self.output, self.shipped)
+
+    def _matched(self, rows: pa.Table) -> Batches:
         from ostinato.slices.slice_records import edge_records
         from ostinato.slices.slice_worker import SliceWorker
 
         context = TaskContext.get()
         assert context is not None, "this runs in a Spark task"
         number = context.partitionId()
-        waiting = [batch.rename_columns(list(self.shipped)) for batch in batches]
-        if not sum(batch.num_rows for batch in waiting):
-            return
-        try:
-            worker = SliceWorker(self.typed, condition_places(len(self.typed.plan.row_conditions)))
-            outcome = worker.run(pa.Table.from_batches(waiting), number)
-            yield from _results(outcome.front, self.output, number + 1, number)
-            yield from _results(outcome.rest, self.output, number + 1, None)
-            for record in edge_records(outcome.edges):
-                yield _record(self.output, _STITCHING, None, record)
-        except Exception as error:
-            yield failure(ours_or_raise(error), self.output)
+        worker = SliceWorker(self.typed, condition_places(len(self.typed.plan.row_conditions)))
+        outcome = worker.run(rows, number)
+        yield from _results(outcome.front, self.output, number + 1, number)
+        yield from _results(outcome.rest, self.output, number + 1, None)
+        for record in edge_records(outcome.edges):
+            yield _record(self.output, _STITCHING, None, record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,26 +61,25 @@ class StitchTask:
     output: pa.Schema
 
     def __call__(self, batches: Batches) -> Batches:
-        from ostinato.slices.slice_records import edges_of
-        from ostinato.slices.stitcher import Stitcher
-
         records: list[bytes] = []
         for batch in _named(batches, self.output):
             is_edge = batch.column(RECORD).is_valid()
             records += batch.column(RECORD).filter(is_edge).to_pylist()
             yield batch.filter(batch.column(RECORD).is_null())
-        if not records:
-            return
-        try:
-            stitcher = Stitcher(self.typed, condition_places(len(self.typed.plan.row_conditions)))
-            for stitched in stitcher.run(edges_of(records)):
-                yield from _results(stitched.rows, self.output, _STITCHING, None)
-                if not NumberTask.is_needed(self.typed.plan):
-                    continue
-                for number, before in stitched.numbers_before.items():
-                    yield _record(self.output, number + 1, number, str(before).encode())
-        except Exception as error:
-            yield failure(ours_or_raise(error), self.output)
+        if records:
+            yield from or_failure(self._stitched(records), self.output)
+
+    def _stitched(self, records: list[bytes]) -> Batches:
+        from ostinato.slices.slice_records import edges_of
+        from ostinato.slices.stitcher import Stitcher
+
+        stitcher = Stitcher(self.typed, condition_places(len(self.typed.plan.row_conditions)))
+        for stitched in stitcher.run(edges_of(records)):
+            yield from _results(stitched.rows, self.output, _STITCHING, None)
+            if not NumberTask.is_needed(self.typed.plan):
+                continue
+            for number, before in stitched.numbers_before.items():
+                yield _record(self.output, number + 1, number, str(before).encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +117,6 @@ def _named(batches: Batches, output: pa.Schema) -> Batches:
 
 
 def _results(rows: OutputRows, output: pa.Schema, target: int, number: int | None) -> Batches:
-
     directions = {
         TARGET: pa.repeat(pa.scalar(target, pa.int32()), rows.count),
         SLICE: pa.repeat(pa.scalar(number, pa.int32()), rows.count),

@@ -15,7 +15,8 @@ from ostinato.spark.correlations.correlation_checkpoint import BatchValues, Corr
 from ostinato.spark.correlations.correlation_clock import is_later
 from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
 from ostinato.spark.correlations.correlation_definition import CorrelationDefinition
-from ostinato.spark.correlations.correlation_packing import (
+from ostinato.spark.correlations.correlation_packing import PackedRows, archive_packing, live_packing
+from ostinato.spark.correlations.correlation_packs import (
     ARCHIVE_ROWS,
     HISTORY,
     KIND,
@@ -25,9 +26,6 @@ from ostinato.spark.correlations.correlation_packing import (
     STATE,
     STEPPED,
     WANTED,
-    PackedRows,
-    archive_packing,
-    live_packing,
 )
 from ostinato.spark.correlations.released_rows import (
     COUNTED_BATCHES,
@@ -37,9 +35,11 @@ from ostinato.spark.correlations.released_rows import (
     released_copy,
 )
 from ostinato.spark.correlations.stream_archive import ArchiveFolder, ArchiveTimes, Source, read_source
-from ostinato.spark.correlations.wanted_rows import Wanted, read_wanted, wanted_schema
-from ostinato.spark.correlations.worker_reads import WorkerReads, worker_reads
+from ostinato.spark.correlations.wanted_rows import Wanted, read_wanted
+from ostinato.spark.correlations.worker_reads import WorkerReads
+from ostinato.spark.correlations.worker_reads_plan import worker_reads
 from ostinato.spark.shipping.row_errors import RAISES
+from ostinato.spark.shipping.spark_types import spark_schema
 from ostinato.spark.streams.stream_packing import BUCKET, UnpackResults
 
 
@@ -141,7 +141,8 @@ class CorrelationBatch:
             reader=self._reader(),
             finished=self.finished,
         )
-        return reduce(DataFrame.unionAll, sent).repartition(BUCKET).mapInArrow(step, STEPPED).where(RAISES)
+        by_bucket = reduce(DataFrame.unionAll, sent).repartition(BUCKET)
+        return by_bucket.mapInArrow(step, spark_schema(STEPPED)).where(RAISES)
 
     def _batch_values(self) -> BatchValues:
         released: tuple[Released, ...] = ()
@@ -154,7 +155,7 @@ class CorrelationBatch:
     def _wanted(self, stepped: DataFrame) -> Wanted | None:
         """The older rows that buckets want before the batch can complete; None: none."""
         packs = stepped.where(F.col(KIND) == WANTED).select(BUCKET, PACK).collect()
-        return read_wanted(((row[0], row[1]) for row in packs), wanted_schema(self.correlation))
+        return read_wanted(((row[0], row[1]) for row in packs), self.correlation)
 
     @property
     def _pairs_schema(self) -> pa.Schema:

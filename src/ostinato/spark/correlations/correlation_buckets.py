@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.kernels.constants import NO_TIME
-from ostinato.rows.batches import failure, one_array
+from ostinato.rows.batches import one_array
 from ostinato.rows.times import microseconds_of
-from ostinato.spark.correlations.correlation_packing import (
+from ostinato.spark.correlations.correlation_packs import (
     ARCHIVE_COUNT,
     ARCHIVE_ROWS,
     COUNTS,
@@ -27,16 +26,13 @@ from ostinato.spark.correlations.correlation_packing import (
     STEPPED,
     WANTED,
 )
-from ostinato.spark.shipping.spark_types import arrow_type
+from ostinato.spark.shipping.task_results import Batches, or_failure
 from ostinato.spark.streams.stream_packing import BUCKET, one_batch, pack_batch, pack_results, unpack_table
 
 if TYPE_CHECKING:
     from ostinato.correlations.task.correlation_task import CorrelationOptions, CorrelationTask
     from ostinato.correlations.task.correlation_worker import Correlator, StoredStep
     from ostinato.spark.correlations.worker_reads import WorkerReads
-
-Batches = Iterator[pa.RecordBatch]
-_OUTPUT = pa.schema([pa.field(field.name, arrow_type(field.dataType, "UTC", field.name)) for field in STEPPED.fields])
 
 
 @dataclass(slots=True)
@@ -69,14 +65,14 @@ class AdvanceBuckets:
     """Whether the input has ended. Then there are only pairs, no state."""
 
     def __call__(self, batches: Batches) -> Batches:
+        return or_failure(self._stepped(batches), STEPPED)
+
+    def _stepped(self, batches: Batches) -> Batches:
         from ostinato.correlations.task.correlation_worker import Correlator
 
-        try:
-            correlator = Correlator(self.task, self.options)
-            for number, bucket in sorted(_gathered(batches).items()):
-                yield _records(number, self._advanced(correlator, number, bucket))
-        except Exception as error:
-            yield failure(ours_or_raise(error), _OUTPUT)
+        correlator = Correlator(self.task, self.options)
+        for number, bucket in sorted(_gathered(batches).items()):
+            yield _records(number, self._advanced(correlator, number, bucket))
 
     def _advanced(self, correlator: Correlator, number: int, bucket: _Bucket) -> list[dict[str, Any]]:
         rows = _table(bucket, LIVE_ROWS, self.live)
@@ -109,7 +105,6 @@ class AdvanceBuckets:
         return step
 
     def _times(self, rows: pa.Table) -> np.ndarray[Any, np.dtype[np.int64]]:
-
         return microseconds_of(one_array(rows.column(self.task.live.time_columns.start)))
 
     def _is_in_time(self, times: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -137,4 +132,4 @@ def _table(bucket: _Bucket, kind: int, schema: pa.Schema) -> pa.Table:
 
 
 def _records(bucket: int, records: Sequence[dict[str, Any]]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([{BUCKET: bucket, **record} for record in records], schema=_OUTPUT)
+    return pa.RecordBatch.from_pylist([{BUCKET: bucket, **record} for record in records], schema=STEPPED)

@@ -16,7 +16,7 @@ from pyspark.sql import types as s
 from ostinato.errors import QueryError
 from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.spark.correlations.correlation_definition import CorrelationDefinition, read_definition
-from ostinato.spark.correlations.correlation_packing import (
+from ostinato.spark.correlations.correlation_packs import (
     ARCHIVE_COUNT,
     DEFINITION,
     KIND,
@@ -29,6 +29,7 @@ from ostinato.spark.correlations.correlation_packing import (
 )
 from ostinato.spark.correlations.released_rows import Released, released_from_json, released_to_json
 from ostinato.spark.session.quiet import without_error_log
+from ostinato.spark.shipping.spark_types import spark_schema
 from ostinato.spark.streams.stream_checkpoint import last_batch
 from ostinato.spark.streams.stream_packing import BUCKET
 
@@ -38,7 +39,7 @@ RELEASED = f"{PREFIX}released"
 LATE_ARCHIVE_ROWS = "late_archive_rows"
 _STORED = s.StructType(
     [
-        *(field for field in STEPPED.fields if field.name != ERROR),
+        *(field for field in spark_schema(STEPPED).fields if field.name != ERROR),
         s.StructField(BATCH, s.LongType()),
         s.StructField(WATERMARK, s.LongType()),
         s.StructField(RELEASED, s.StringType()),

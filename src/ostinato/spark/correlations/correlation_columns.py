@@ -7,10 +7,7 @@ column that tells them apart, so one shuffle is enough.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
@@ -18,30 +15,10 @@ from pyspark.sql import types as s
 from ostinato.correlations.language.correlation import CORRELATION_END, CORRELATION_START
 from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.spark.clause.spark_plan import SparkQuery
-from ostinato.spark.shipping.shipped_rows import ShippedRows, travelling_name
+from ostinato.spark.correlations.correlation_tasks import Arriving
+from ostinato.spark.shipping.shipped_rows import ShippedRows, by_key, travelling_name
 
 IS_LIVE = f"{PREFIX}is_live"
-
-
-@dataclass(frozen=True, slots=True)
-class Arriving:
-    """Splits arriving rows into the two sides. Plain values: it is sent to workers."""
-
-    live: tuple[str, ...]
-    """The column names of a live row, in their order. If rows are shared, of every row."""
-    archive: tuple[str, ...]
-    """The column names of an archive row; empty if rows are shared."""
-
-    def split(self, rows: pa.Table) -> tuple[pa.Table, pa.Table | None]:
-        """The live rows and the archive rows; None: they are the same."""
-        if not self.archive:
-            return rows.rename_columns(list(self.live)), None
-        is_live = rows.column(0)
-        columns = rows.select(range(1, rows.num_columns))
-        width = len(self.live)
-        live = columns.filter(is_live).select(range(width)).rename_columns(list(self.live))
-        archive = columns.filter(pc.invert(is_live)).select(range(width, columns.num_columns))
-        return live, archive.rename_columns(list(self.archive))
 
 
 class ShippedSides:
@@ -80,8 +57,7 @@ class ShippedSides:
     def by_key(self) -> DataFrame:
         """The rows of both sides, all of a key in one task."""
         rows = self._shared() if self.shared else self._both()
-        keys = [self._key(live, archive) for live, archive in self.keys]
-        return rows.repartition(*keys) if keys else rows.repartition(1)
+        return by_key(rows, [self._key(live, archive) for live, archive in self.keys])
 
     def _key(self, live: str, archive: str) -> Column:
         """The column to hash for a pair of keys."""

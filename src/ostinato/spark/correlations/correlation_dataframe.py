@@ -77,7 +77,6 @@ class SparkCorrelation:
         )
 
     def _side(self, query: SparkQuery, times: TimeColumns, arriving: dict[str, str]) -> SideTask:
-
         conditions = tuple(
             (arriving.get(name, name), bit) for name, bit in condition_places(len(query.plan.row_conditions))
         )

@@ -11,52 +11,14 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql import types as s
 
-from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.spark.clause.spark_plan import SparkQuery
 from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
+from ostinato.spark.correlations.correlation_packs import KIND, SENT
 from ostinato.spark.shipping.shipped_rows import ShippedRows, travelling_name
 from ostinato.spark.shipping.worker_check import Checked
 from ostinato.spark.streams.stream_operator import PACKED_TYPE, bucket_of
 from ostinato.spark.streams.stream_packing import BUCKET, ROWS, PackByBucket
-
-KIND, PACK, LATEST = f"{PREFIX}kind", f"{PREFIX}pack", f"{PREFIX}latest"
-STATE, LIVE_ROWS, ARCHIVE_ROWS, HISTORY, PAIRS, WANTED, DEFINITION = range(7)
-"""Kinds of packs."""
-NO_BUCKET = -1
-"""The bucket number of the definition."""
-ARCHIVE_COUNT = "archive_rows"
-"""Number of rows that a bucket read from an archive table."""
-COUNTS = (
-    "rows",
-    "late_rows",
-    ARCHIVE_COUNT,
-    "live_matches",
-    "archive_matches",
-    "results",
-    "buffered_rows",
-    "cached_entries",
-)
-"""Counts of a bucket in a batch, in the row with its state."""
-
-SENT = s.StructType(
-    [
-        s.StructField(BUCKET, s.IntegerType()),
-        s.StructField(KIND, s.ByteType()),
-        s.StructField(PACK, s.BinaryType()),
-        s.StructField(LATEST, s.LongType()),
-    ]
-)
-"""The input of buckets. LATEST belongs to a state: the latest time of the bucket's rows."""
-STEPPED = s.StructType(
-    [
-        *SENT.fields,
-        *(s.StructField(name, s.LongType()) for name in COUNTS),
-        s.StructField(ERROR, s.StringType()),
-    ]
-)
-"""The output of buckets."""
 
 
 @dataclass(frozen=True, slots=True)

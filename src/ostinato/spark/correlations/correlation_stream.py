@@ -29,7 +29,7 @@ from ostinato.spark.correlations.correlation_stream_checks import (
     refuse_option,
 )
 from ostinato.spark.correlations.stream_archive import Source, read_source
-from ostinato.spark.correlations.worker_reads import check_worker_reads
+from ostinato.spark.correlations.worker_reads_plan import check_worker_reads
 from ostinato.spark.session.session_settings import session_settings
 from ostinato.spark.streams.stream_checks import watermark_delay_ms
 from ostinato.spark.streams.stream_definition import columns_as_json

@@ -16,7 +16,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
 from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
-from ostinato.spark.correlations.correlation_packing import ARCHIVE_ROWS, HISTORY, PackedRows
+from ostinato.spark.correlations.correlation_packing import PackedRows
+from ostinato.spark.correlations.correlation_packs import ARCHIVE_ROWS, HISTORY
 from ostinato.spark.correlations.stream_archive import ArchiveFolder, ArchiveTimes
 from ostinato.spark.correlations.wanted_rows import Wanted
 from ostinato.spark.shipping.shipped_rows import travelling_name

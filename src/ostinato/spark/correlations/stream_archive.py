@@ -16,17 +16,15 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
+from ostinato.correlations.task.wanted_schema import FROM, ROWS_BEFORE, TO, wanted_key
 from ostinato.errors import QueryError
 from ostinato.expressions.render import quote
 from ostinato.rows.column_names import PREFIX
 from ostinato.spark.correlations.correlation_clock import as_constant, as_number, is_later
-from ostinato.spark.correlations.wanted_rows import FROM, ROWS_BEFORE, TO, Wanted, wanted_key
+from ostinato.spark.correlations.wanted_rows import Wanted
+from ostinato.spark.correlations.worker_reads import BATCH_ID, BUCKET_ID, CLOCK
 from ostinato.spark.session.quiet import without_error_log
 
-BATCH_ID, BUCKET_ID = "batch_id", "bucket"
-"""The names of the sub-folders. Archived columns can't have these names."""
-CLOCK = f"{PREFIX}clock"
-"""The column with a row's time as an integer."""
 _RANK = f"{PREFIX}rank"
 
 Source = str | DataFrame | Callable[[SparkSession], DataFrame]
@@ -135,7 +133,6 @@ class ArchiveTimes:
     def _between(self, rows: DataFrame, first: int | None, last: int) -> DataFrame:
         """The rows between two times. The condition uses a column with statistics in the files."""
         time = CLOCK if self.is_stored else quote(self.time)
-
         kind = s.LongType() if self.is_stored else self.kind
         rows = rows.where(f"{time} <= {as_constant(last, kind)}")
         return rows if first is None else rows.where(f"{time} >= {as_constant(first, kind)}")

@@ -10,30 +10,9 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as s
 
-from ostinato.rows.column_names import PREFIX
+from ostinato.correlations.task.wanted_schema import FROM, ROWS_BEFORE, TO, wanted_schema
 from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
 from ostinato.spark.streams.stream_packing import unpack_table
-
-FROM, TO, ROWS_BEFORE = "from_us", "to_us", "rows_before"
-"""For each key: the range of times (the end is excluded), and the number of rows before the range."""
-
-
-@dataclass(frozen=True, slots=True)
-class WantedSchema:
-    """The columns of wanted rows: the archive's keys, numbered, then times and a count."""
-
-    spark: s.StructType
-    arrow: pa.Schema
-
-
-def wanted_schema(correlation: SparkCorrelation) -> WantedSchema:
-    query = correlation.archive
-    keys = [
-        s.StructField(wanted_key(i), query.source.column_types[name]) for i, name in enumerate(correlation.archive_keys)
-    ]
-    numbers = [s.StructField(name, s.LongType()) for name in (FROM, TO, ROWS_BEFORE)]
-    schema = s.StructType([*keys, *numbers])
-    return WantedSchema(schema, query.source.arrow_schema(schema))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +21,8 @@ class Wanted:
 
     rows: pa.Table
     buckets: frozenset[int]
-    schema: WantedSchema
+    key_types: tuple[s.DataType, ...]
+    """Spark's types of the keys, which may be more precise than Arrow's."""
 
     @property
     def first(self) -> int:
@@ -57,18 +37,17 @@ class Wanted:
         return int(pc.max(self.rows.column(ROWS_BEFORE)).as_py())
 
     def frame(self, spark: SparkSession) -> DataFrame:
-        return spark.createDataFrame(self.rows, self.schema.spark)
+        numbers = (s.LongType() for _ in (FROM, TO, ROWS_BEFORE))
+        types = zip(self.rows.column_names, (*self.key_types, *numbers), strict=True)
+        return spark.createDataFrame(self.rows, s.StructType([s.StructField(name, kind) for name, kind in types]))
 
 
-def read_wanted(packs: Iterable[tuple[int, bytes]], schema: WantedSchema) -> Wanted | None:
+def read_wanted(packs: Iterable[tuple[int, bytes]], correlation: SparkCorrelation) -> Wanted | None:
     """The packs of all buckets as one table; None: nothing is wanted."""
     by_bucket = list(packs)
     if not by_bucket:
         return None
-    rows = unpack_table([bytes(pack) for _, pack in by_bucket], schema.arrow)
-    return Wanted(rows, frozenset(bucket for bucket, _ in by_bucket), schema)
-
-
-def wanted_key(i: int) -> str:
-    """The column of the archive's key with this number. The prefix avoids clashes with columns of its rows."""
-    return f"{PREFIX}wanted{i}"
+    source, keys = correlation.archive.source, correlation.archive_keys
+    rows = unpack_table([bytes(pack) for _, pack in by_bucket], wanted_schema(map(source.arrow_column, keys)))
+    key_types = tuple(source.column_types[name] for name in keys)
+    return Wanted(rows, frozenset(bucket for bucket, _ in by_bucket), key_types)

@@ -1,36 +1,32 @@
 """The worker that wants older rows reads them, from an archive on a disk that all workers share.
 
 This saves the second pass that a read by Spark needs. Our evaluator of Spark's expressions computes the inputs and
-conditions of these rows. If it doesn't support a query, the stream doesn't start.
+conditions of these rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from ostinato.errors import QueryError, errors_quoting
+from ostinato.correlations.task.wanted_schema import FROM, ROWS_BEFORE, TO
 from ostinato.expressions.evaluate import evaluate, evaluate_mask
-from ostinato.expressions.syntax import Column, Expr
+from ostinato.expressions.syntax import Expr
 from ostinato.expressions.types import Settings
-from ostinato.expressions.typing import type_of
 from ostinato.expressions.values.value_order import group_numbers
 from ostinato.rows.column_leaves import by_column_name
 from ostinato.rows.column_names import PREFIX
-from ostinato.rows.packed_conditions import BITS_PER_COLUMN, bits_columns
-from ostinato.spark.correlations.stream_archive import BATCH_ID, BUCKET_ID, CLOCK, ArchiveFolder
-from ostinato.spark.correlations.wanted_rows import FROM, ROWS_BEFORE, TO
 
-if TYPE_CHECKING:
-    from ostinato.spark.clause.spark_plan import SparkQuery
-    from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
-
+BATCH_ID, BUCKET_ID = "batch_id", "bucket"
+"""The names of the archive's sub-folders. Archived columns can't have these names."""
+CLOCK = f"{PREFIX}clock"
+"""The column with a row's time as an integer."""
 _WANTED_ROW = f"{PREFIX}wanted_row"
 """For each row read, the row of `wanted` that has its key."""
 
@@ -107,52 +103,3 @@ class WorkerReads:
         for i, condition in enumerate(shipped):
             bits |= evaluate_mask(condition, leaf, count, self.settings).astype(np.int64) << np.int64(i)
         return pa.array(bits)
-
-
-def worker_reads(folder: ArchiveFolder, batch: int, correlation: SparkCorrelation, schema: pa.Schema) -> WorkerReads:
-    """The reads of a batch from the folder of earlier batches."""
-    stored = correlation.live.source.arrow_schema(folder.stored)
-    path = folder.path.removeprefix("file://")
-    return WorkerReads(
-        path, batch, stored, correlation.archive_keys, _columns(correlation), schema, correlation.live.settings
-    )
-
-
-def check_worker_reads(correlation: SparkCorrelation, path: str) -> None:
-    """Raises if workers can't read the archive, or can't evaluate the query's expressions."""
-    if "://" in path.removeprefix("file://"):
-        raise QueryError("INVALID_OPTION", f"workers read local paths only, not {path}", hint='reads="spark"')
-    if correlation.clocks.archive.start != correlation.clocks.live.start:
-        raise QueryError(
-            "INVALID_OPTION", "workers read by one clock, and the two clauses have different ones", hint='reads="spark"'
-        )
-    source = correlation.live.source
-    leaf = by_column_name({name: source.arrow(kind, name) for name, kind in source.column_types.items()})
-    for query in (correlation.live, correlation.archive):
-        with errors_quoting(query.bound.clause.text):
-            for shipped in _shipped(query).values():
-                for expr in shipped if isinstance(shipped, tuple) else (shipped,):
-                    type_of(expr, leaf, query.settings)
-
-
-def _columns(correlation: SparkCorrelation) -> dict[str, Shipped]:
-    """The shipped columns of rows that both sides read."""
-    columns = _shipped(correlation.live)
-    for name, shipped in _shipped(correlation.archive).items():
-        columns.setdefault(correlation.sides.archive_names[name], shipped)
-    return {name: columns[name] for name in correlation.sides.shared_columns}
-
-
-def _shipped(query: SparkQuery) -> dict[str, Shipped]:
-    """As `SparkQuery.shipped`, as expressions instead of SQL."""
-    return dict(_shipped_columns(query))
-
-
-def _shipped_columns(query: SparkQuery) -> Iterator[tuple[str, Shipped]]:
-    for name in (*query.bound.partition_by, *(key.column for key in query.bound.order_by)):
-        yield name, Column(name)
-    for item in query.plan.inputs:
-        yield item.name, item.expr
-    conditions = query.plan.row_conditions
-    for i, name in enumerate(bits_columns(len(conditions))):
-        yield name, tuple(conditions[i * BITS_PER_COLUMN : (i + 1) * BITS_PER_COLUMN])

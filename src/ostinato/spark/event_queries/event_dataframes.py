@@ -22,15 +22,16 @@ from ostinato.event_queries.event_request import EventRequest, bound_queries, wi
 from ostinato.expressions.syntax import Column
 from ostinato.rows.column_names import ERROR
 from ostinato.rows.workload_layout import OutputColumn, make_layout
-from ostinato.spark.event_queries.common_rows import OperatorRows, ShownColumn
 from ostinato.spark.event_queries.event_keys import ShuffleKey, shuffle_key, stream_key
 from ostinato.spark.event_queries.event_shuffle import Shuffle
 from ostinato.spark.event_queries.event_streaming import stream_rows
-from ostinato.spark.event_queries.event_tasks import QUERY, REPORT, EventsTask
+from ostinato.spark.event_queries.event_tasks import EventsTask
 from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.shipped_rows import stored_name
 from ostinato.spark.shipping.spark_input import SparkInput
 from ostinato.spark.shipping.spark_types import spark_type
+from ostinato.spark.workload_rows.common_rows import OperatorRows, ShownColumn
+from ostinato.spark.workload_rows.query_rows import QUERY, REPORT
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 from ostinato.workloads.report_rows import REPORT_TYPE
 

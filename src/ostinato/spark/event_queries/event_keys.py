@@ -46,5 +46,4 @@ def _is_carried(bound: BoundEventQuery) -> bool:
     """Whether a match is complete with its last event: it waits for no window, and the shared matcher supports it."""
     if not isinstance(bound.query.bound, TimeSpan | EventSpan):
         return False
-
     return why_declined(plan_events([bound]).queries[0]) is None

@@ -27,19 +27,12 @@ from ostinato.rows.column_names import ERROR
 from ostinato.rows.packed_conditions import bits_columns
 from ostinato.rows.workload_layout import OutputColumn, Role, WorkloadLayout
 from ostinato.spark.event_queries.event_keys import ShuffleKey
-from ostinato.spark.event_queries.event_tasks import (
-    PARTIALS,
-    QUERY,
-    REPORT,
-    EventsTask,
-    GroupsTask,
-    PartialsTask,
-    SumsTask,
-)
-from ostinato.spark.shipping.shipped_rows import ShippedRows, packed_columns, stored_name
+from ostinato.spark.event_queries.event_tasks import PARTIALS, EventsTask, GroupsTask, PartialsTask, SumsTask
+from ostinato.spark.shipping.shipped_rows import ShippedRows, by_key, packed_columns, stored_name, with_row_of_nulls
 from ostinato.spark.shipping.spark_input import SparkInput, SparkRefused, refused
-from ostinato.spark.shipping.spark_types import spark_type
+from ostinato.spark.shipping.spark_types import spark_schema, spark_type
 from ostinato.spark.shipping.worker_check import Checked
+from ostinato.spark.workload_rows.query_rows import QUERY, REPORT
 from ostinato.workloads.bound_request import BoundRequest
 from ostinato.workloads.report_rows import REPORT_TYPE
 from ostinato.workloads.task.shared_event_matches import SharedPlans, shared_plans
@@ -114,7 +107,6 @@ class Shuffle:
         candidates = sum(query.returns_matches for query in self.typed.plan.queries)
         if not self.carried and self.request.is_empty and (candidates < 2 or self.options.sharing == "never"):
             return None
-
         limits = self.options.limits()
         carried = frozenset(range(len(self.numbers))) if self.carried else frozenset()
         return shared_plans(self.typed, self.names, self.options.sharing, self.request, limits, carried=carried)
@@ -179,10 +171,10 @@ class Shuffle:
         stream, df = self.typed.plan.streams[0], self.shipped.selected()
         if self.bits:
             df = df.where(" OR ".join(f"{self.shipped.travelling(name)} <> 0" for name in self.bits))
-        if stream.group_by:
-            return df.repartition(*map(self.shipped.column, stream.group_by))
-        df = df.unionAll(_nothing(df, [self.shipped.travelling(name) for name in self._all_bits]))
-        return df.repartition(*map(self.shipped.column, stream.same)) if self.by_same else df.repartition(1)
+        if not stream.group_by:
+            df = with_row_of_nulls(df, zeros=[self.shipped.travelling(name) for name in self._all_bits])
+        keys = stream.same if self.by_same else stream.group_by
+        return by_key(df, [self.shipped.column(name) for name in keys])
 
     # --- tasks ---
 
@@ -207,8 +199,7 @@ class Shuffle:
         df = self.together()
         if not self.by_same:
             return df.mapInArrow(Checked(GroupsTask(task)), schema)
-        partial = s.StructType([s.StructField(field.name, spark_type(field.type)) for field in PARTIALS])
-        partials = df.mapInArrow(Checked(PartialsTask(task)), partial)
+        partials = df.mapInArrow(Checked(PartialsTask(task)), spark_schema(PARTIALS))
         return partials.repartition(F.col(QUERY)).mapInArrow(SumsTask(task), schema)
 
 
@@ -221,9 +212,3 @@ class _ArrowTypes(dict[str, pa.DataType]):
 
     def __missing__(self, name: str) -> pa.DataType:
         return self.shuffle.source.arrow_column(name)
-
-
-def _nothing(df: DataFrame, bits: Sequence[str]) -> DataFrame:
-    """A row without a time. It changes no result, but makes a task run, since even no rows may give a result."""
-    values = (F.lit(0 if field.name in bits else None).cast(field.dataType) for field in df.schema.fields)
-    return df.sparkSession.range(1).select(*values).toDF(*df.columns)

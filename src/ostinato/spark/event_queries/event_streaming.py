@@ -6,16 +6,24 @@ distinct (GROUP BY, SAME, TIME) of a workload has its own operator. Their rows a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
+from ostinato.event_queries.language.event_render import render_event_query
 from ostinato.event_queries.plan.event_program import BoundKind
-from ostinato.spark.event_queries.event_stream_task import event_stream_task, stream_fields
+from ostinato.event_queries.trends.engine_groups import engine_groups
+from ostinato.rows.column_names import DECIDED, ERROR
+from ostinato.spark.event_queries.event_stream_definition import EventsDefinition
+from ostinato.spark.event_queries.event_stream_task import EventBucketTask
+from ostinato.spark.shipping.shipped_rows import described
 from ostinato.spark.streams.stream_checks import check_machine, watermark_delay_ms, without_watermark
-from ostinato.spark.streams.stream_operator import through_buckets
+from ostinato.spark.streams.stream_definition import columns_as_json
+from ostinato.spark.streams.stream_operator import decided_field, through_buckets
 
 if TYPE_CHECKING:
     from ostinato.spark.event_queries.event_shuffle import Shuffle
@@ -34,6 +42,44 @@ def stream_rows(shuffle: Shuffle, task: EventsTask, schema: s.StructType) -> Dat
         stream_fields(schema, delay_ms),
         has_watermark=True,
         bits=shuffle.bits,
+    )
+
+
+def stream_fields(schema: s.StructType, delay_ms: int | None = None) -> s.StructType:
+    """The columns of a batch, with the decision time of a row in place of an error."""
+    return s.StructType([*(field for field in schema.fields if field.name != ERROR), decided_field(delay_ms)])
+
+
+def event_stream_task(shuffle: Shuffle, task: EventsTask) -> EventBucketTask:
+    """The task of the shuffle's operator."""
+    shipped = shuffle.shipped.schema
+    plan = shuffle.typed.plan
+    definition = EventsDefinition(
+        queries=tuple(render_event_query(query.bound.query) for query in plan.queries),
+        names=task.names,
+        columns=columns_as_json(shuffle.source.df.schema),
+        shipped=described(shipped),
+        settings=shuffle.source.settings,
+        options=shuffle.options,
+        request=shuffle.request,
+        carried=shuffle.carried,
+        engines=repr(
+            [
+                ([(member.query, member.program) for member in group.members], group.shared)
+                for group in engine_groups(plan, sharing=shuffle.options.sharing)
+            ]
+        ),
+    )
+    fields = [field for field in task.output if field.name != ERROR]
+    decided = shuffle.source.arrow(s.TimestampType(), DECIDED)
+    output = pa.schema([*fields, pa.field(DECIDED, decided)])
+    return EventBucketTask(
+        shipped=shipped,
+        output=output,
+        fingerprint=definition.fingerprint,
+        definition=definition.to_json(),
+        task=replace(task, output=output),
+        carried=shuffle.carried,
     )
 
 

@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.plan.event_program import joined_results
 from ostinato.event_queries.plan.event_types import TypedEventsPlan
 from ostinato.event_queries.task.group_partials import packed, unpacked
 from ostinato.event_queries.task.group_results import results_by_group
-from ostinato.rows.batches import Batch, OutputRows, batch_of, batches_of, failure
+from ostinato.rows.batches import Batch, OutputRows, batch_of, batches_of
 from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.rows.loss_report import Report
 from ostinato.rows.packed_conditions import condition_places
+from ostinato.spark.shipping.task_results import Batches, or_failure, results_of
+from ostinato.spark.workload_rows.query_rows import QUERY, report_batches
 from ostinato.workloads.bound_request import BoundRequest
-from ostinato.workloads.report_rows import report_values
 
 if TYPE_CHECKING:
     from ostinato.event_queries.task.trend_worker import TrendWorker
     from ostinato.workloads.task.shared_event_matches import SharedPlans
 
-REPORT = f"{PREFIX}report"
-"""The report on a query's dropped state; NULL in result rows."""
-QUERY = f"{PREFIX}query"
-"""The number of the query that a row belongs to."""
 RECORD = f"{PREFIX}record"
 """Partial results of a group, as bytes."""
 PARTIALS = pa.schema([(QUERY, pa.int32()), (RECORD, pa.binary()), (ERROR, pa.string())])
-
-Batches = Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +54,9 @@ class EventsTask:
 
         return TrendWorker(self.typed, self.names, self.options, self.shared)
 
-    def batch(self, batches: Batches) -> Batch | None:
-        """All arriving rows; None if there are none."""
-        waiting = [batch.rename_columns(list(self.shipped)) for batch in batches if batch.num_rows]
-        if not waiting:
-            return None
-        return batch_of(pa.Table.from_batches(waiting), condition_places(len(self.typed.plan.conditions)))
-
-    def results(self, batches: Batches, run: Callable[[Batch], Batches], output: pa.Schema) -> Batches:
-        """The output of `run` for all arriving rows, if there are any. An error becomes a row."""
-        try:
-            batch = self.batch(batches)
-            if batch is not None:
-                yield from run(batch)
-        except Exception as error:
-            yield failure(ours_or_raise(error), output)
+    def batch(self, rows: pa.Table) -> Batch:
+        """Arriving rows with the masks of their conditions."""
+        return batch_of(rows, condition_places(len(self.typed.plan.conditions)))
 
     def rows(self, query: int, columns: Sequence[pa.Array]) -> Batches:
         """The output rows of a query."""
@@ -87,14 +69,6 @@ class EventsTask:
         return report_batches(report, self.names, self.numbers, self.output)
 
 
-def report_batches(report: Report, names: Sequence[str], numbers: Sequence[int], output: pa.Schema) -> Batches:
-    """A report as output rows, beside those of the queries. Queries have `names`, and `numbers` in the workload."""
-    values = report_values(report)
-    queries = [numbers[names.index(name)] for name in values.field("query").to_pylist()]
-    arrays = {REPORT: values, QUERY: pa.array(queries, pa.int32())}
-    return batches_of(OutputRows(len(values), arrays), output)
-
-
 @dataclass(frozen=True, slots=True)
 class GroupsTask:
     """All rows of some groups in, the rows of all queries out."""
@@ -102,10 +76,10 @@ class GroupsTask:
     task: EventsTask
 
     def __call__(self, batches: Batches) -> Batches:
-        return self.task.results(batches, self._rows, self.task.output)
+        return results_of(batches, self._rows, self.task.output, self.task.shipped)
 
-    def _rows(self, batch: Batch) -> Batches:
-        result = self.task.worker().run(batch)
+    def _rows(self, rows: pa.Table) -> Batches:
+        result = self.task.worker().run(self.task.batch(rows))
         for query, columns in enumerate(result.columns):
             yield from self.task.rows(query, columns)
         for report in result.reports:
@@ -119,11 +93,10 @@ class PartialsTask:
     task: EventsTask
 
     def __call__(self, batches: Batches) -> Batches:
-        return self.task.results(batches, self._records, PARTIALS)
+        return results_of(batches, self._records, PARTIALS, self.task.shipped)
 
-    def _records(self, batch: Batch) -> Batches:
-
-        for query, results in self.task.worker().results_of(batch).items():
+    def _records(self, rows: pa.Table) -> Batches:
+        for query, results in self.task.worker().results_of(self.task.batch(rows)).items():
             yield pa.RecordBatch.from_arrays(
                 [pa.array([query], pa.int32()), pa.array([packed(results)], pa.binary()), pa.nulls(1, pa.string())],
                 schema=PARTIALS,
@@ -137,8 +110,6 @@ class SumsTask:
     task: EventsTask
 
     def __call__(self, batches: Batches) -> Batches:
-        from ostinato.event_queries.task.trend_worker import slot_kinds
-
         records: dict[int, list[bytes]] = {}
         for batch in batches:
             for query, record, error in zip(*(column.to_pylist() for column in batch.columns), strict=True):
@@ -148,12 +119,14 @@ class SumsTask:
                     yield pa.RecordBatch.from_arrays(nulls, schema=self.task.output)
                 else:
                     records.setdefault(query, []).append(record)
-        try:
-            worker = self.task.worker()
-            for query, packs in records.items():
-                kinds = slot_kinds(self.task.typed.plan.queries[query])
-                partials = joined_results([unpacked(record, len(kinds)) for record in packs])
-                results = results_by_group(partials, np.zeros(1, np.int64), kinds)
-                yield from self.task.rows(query, worker.shown(query, results))
-        except Exception as error:
-            yield failure(ours_or_raise(error), self.task.output)
+        yield from or_failure(self._sums(records), self.task.output)
+
+    def _sums(self, records: dict[int, list[bytes]]) -> Batches:
+        from ostinato.event_queries.task.trend_worker import slot_kinds
+
+        worker = self.task.worker()
+        for query, packs in records.items():
+            kinds = slot_kinds(self.task.typed.plan.queries[query])
+            partials = joined_results([unpacked(record, len(kinds)) for record in packs])
+            results = results_by_group(partials, np.zeros(1, np.int64), kinds)
+            yield from self.task.rows(query, worker.shown(query, results))

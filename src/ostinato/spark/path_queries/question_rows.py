@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
-from ostinato.spark.shipping.spark_types import spark_type
+from ostinato.spark.shipping.spark_types import spark_schema
 from ostinato.spark.shipping.worker_check import Checked
 
 
@@ -24,10 +24,10 @@ def answered_dataframe(questions: DataFrame, answered: Callable[[pa.Table], pa.T
     for name in questions.columns:
         if "." in name:
             raise QueryError("RESERVED_NAME", f"the questions can't have a column '{name}'", hint="rename it")
-    more = [s.StructField(field.name, spark_type(field.type)) for field in replies]
+    schema = s.StructType([*questions.schema.fields, *spark_schema(replies).fields])
 
     def answers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             yield from answered(pa.Table.from_batches([batch])).to_batches()
 
-    return questions.mapInArrow(Checked(answers), s.StructType([*questions.schema.fields, *more]))
+    return questions.mapInArrow(Checked(answers), schema)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -62,14 +62,27 @@ class ShippedRows:
 
     def by_key(self, keys: Sequence[str]) -> DataFrame:
         """`selected` with all rows of a key in one task. Without keys, one task has all rows."""
-        rows = self.selected()
-        return rows.repartition(*map(self.column, keys)) if keys else rows.repartition(1)
+        return by_key(self.selected(), [self.column(name) for name in keys])
 
     @property
     def schema(self) -> pa.Schema:
         """The Arrow schema of the rows at workers, with the workers' names."""
         fields = zip(self.names, self.selected().schema.fields, strict=True)
         return pa.schema([pa.field(name, self.source.arrow(field.dataType, name)) for name, field in fields])
+
+
+def by_key(rows: DataFrame, keys: Sequence[SparkColumn]) -> DataFrame:
+    """The rows, all of a key in one task. Without keys, one task has all rows."""
+    return rows.repartition(*keys) if keys else rows.repartition(1)
+
+
+def with_row_of_nulls(rows: DataFrame, zeros: Collection[str] = ()) -> DataFrame:
+    """The rows and one of NULLs, in which the columns `zeros` are 0.
+
+    A row without a time changes no result. It makes a task run: even no rows may have a result.
+    """
+    values = (F.lit(0 if field.name in zeros else None).cast(field.dataType) for field in rows.schema.fields)
+    return rows.unionAll(rows.sparkSession.range(1).select(*values))
 
 
 def described(schema: pa.Schema) -> str:

@@ -59,6 +59,11 @@ def arrow_type(kind: s.DataType, timezone: str, column: str) -> pa.DataType:
     )
 
 
+def spark_schema(schema: pa.Schema) -> s.StructType:
+    """The columns with the Spark types of values that leave Python."""
+    return s.StructType([s.StructField(field.name, spark_type(field.type)) for field in schema])
+
+
 def spark_type(kind: pa.DataType) -> s.DataType:
     """The Spark type of values that leave Python in an Arrow type."""
     for spark, arrow in _SIMPLE:
@@ -73,5 +78,5 @@ def spark_type(kind: pa.DataType) -> s.DataType:
     if pa.types.is_list(kind):
         return s.ArrayType(spark_type(kind.value_type))
     if pa.types.is_struct(kind):
-        return s.StructType([s.StructField(field.name, spark_type(field.type)) for field in kind])
+        return spark_schema(pa.schema(list(kind)))
     raise QueryError("UNSUPPORTED_TYPE", f"no Spark type for {kind}")

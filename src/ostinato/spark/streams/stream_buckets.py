@@ -6,19 +6,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import types as s
 
 from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.errors import carried
 from ostinato.kernels.constants import NO_TIME
 from ostinato.rows.column_names import ERROR
-from ostinato.spark.shipping.row_errors import RAISES
-from ostinato.spark.shipping.worker_check import ArrowTask, Checked
-from ostinato.spark.streams.stream_processor import OPEN_ROWS, WAITING
 from ostinato.spark.streams.stream_task import BucketTask
 from ostinato.streams.bucket_state import BucketState
 
+# The names of the state variables, for Spark's state reader, and a field of the first.
+BUCKET_STATE, OPEN_ROWS, WAITING, DEFINITION = "bucket", "open_rows", "waiting", "definition"
 HEADER = "header"
 
 
@@ -42,12 +39,6 @@ def rows_or_error(tables: Iterator[pa.Table], output: pa.Schema) -> Iterator[pa.
         yield pa.RecordBatch.from_arrays([*values, pa.array([carried(ours_or_raise(error))])], schema=schema)
 
 
-def with_errors_raised(buckets: DataFrame, task: ArrowTask, schema: s.StructType) -> DataFrame:
-    """The rows that the task returns for the buckets, with the schema's columns. Raises an error that it returns."""
-    with_error = s.StructType([*schema.fields, s.StructField(ERROR, s.StringType())])
-    return buckets.mapInArrow(Checked(task), with_error).where(RAISES).drop(ERROR)
-
-
 @dataclass(frozen=True, slots=True)
 class FinishBuckets:
     """For mapInArrow: states of buckets in; the rows that the end of input gives out, with a column for an error."""
@@ -58,6 +49,5 @@ class FinishBuckets:
         return rows_or_error(map(self._last_rows, states_of(batches)), self.task.output)
 
     def _last_rows(self, bucket: BucketState) -> pa.Table:
-
         step = self.task.worker.advance(bucket, None, NO_TIME, finished=True)
         return self.task.rows(step.results)

@@ -8,15 +8,18 @@ from typing import Any
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as s
 
 from ostinato.calls.options import a_path
 from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
+from ostinato.rows.column_names import ERROR
 from ostinato.spark.session.quiet import without_error_log
 from ostinato.spark.session.session_settings import check_spark, session_settings
-from ostinato.spark.streams.stream_buckets import HEADER
+from ostinato.spark.shipping.row_errors import RAISES
+from ostinato.spark.shipping.worker_check import ArrowTask, Checked
+from ostinato.spark.streams.stream_buckets import BUCKET_STATE, DEFINITION, HEADER, OPEN_ROWS, WAITING
 from ostinato.spark.streams.stream_packing import BUCKET
-from ostinato.spark.streams.stream_processor import BUCKET_STATE, DEFINITION, OPEN_ROWS, WAITING
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,12 @@ class Checkpoint:
 def bucket_number() -> Column:
     """The bucket of a row of the state reader."""
     return F.col(f"key.{BUCKET}").alias(BUCKET)
+
+
+def with_errors_raised(buckets: DataFrame, task: ArrowTask, schema: s.StructType) -> DataFrame:
+    """The rows that the task returns for the buckets, with the schema's columns. Raises an error that it returns."""
+    with_error = s.StructType([*schema.fields, s.StructField(ERROR, s.StringType())])
+    return buckets.mapInArrow(Checked(task), with_error).where(RAISES).drop(ERROR)
 
 
 def check_folder(spark: Any, checkpoint: Any) -> str:

@@ -6,18 +6,15 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import asdict, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as s
 
-from ostinato.errors import MatchError, QueryError
+from ostinato.errors import MatchError
 from ostinato.expressions.types import Settings
 from ostinato.streams.step import fingerprint_of
 from ostinato.streams.stored_state import reading
-
-if TYPE_CHECKING:
-    from ostinato.spark.streams.stream_checkpoint import Checkpoint
 
 FORMAT = 2
 """The version of stored definitions."""
@@ -41,17 +38,8 @@ class StreamDefinition(ABC):
     def state_values(self) -> object:
         """The values that a state depends on. Other values may change between two runs of a stream."""
 
-    @abstractmethod
-    def finished(self, opened: Checkpoint) -> DataFrame:
-        """The rows that the end of input would give."""
-
     keeps: ClassVar[tuple[str, str]]
     """For systems without open partial matches: the content of the state in words, and a hint."""
-
-    def open_partial_matches(self, opened: Checkpoint) -> DataFrame:
-        """The open partial matches. Raises NO_STATE for systems that have none."""
-        content, hint = self.keeps
-        raise QueryError("NO_STATE", f"the stream of {opened.path} keeps {content}", hint=hint)
 
     def to_json(self) -> str:
         values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]

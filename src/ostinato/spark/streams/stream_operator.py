@@ -16,11 +16,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
-from ostinato.rows.column_names import PREFIX
+from ostinato.rows.column_names import DECIDED, PREFIX
 from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.shipped_rows import ShippedRows
-from ostinato.spark.shipping.spark_types import spark_type
+from ostinato.spark.shipping.spark_types import spark_schema
 from ostinato.spark.shipping.worker_check import Checked
+from ostinato.spark.streams.stream_checks import WATERMARK
 from ostinato.spark.streams.stream_metrics import OBSERVED
 from ostinato.spark.streams.stream_packing import BUCKET, PACKED, PackByBucket, UnpackResults
 from ostinato.spark.streams.stream_processor import COUNTS, EMITTED, RESULTS, BucketProcessor
@@ -28,7 +29,7 @@ from ostinato.spark.streams.stream_task import BucketTask
 
 _operators = itertools.count(1)
 """Numbers that make the names of observed metrics unique, also if a query has the same clause twice."""
-PACKED_TYPE = s.StructType([s.StructField(field.name, spark_type(field.type)) for field in PACKED])
+PACKED_TYPE = spark_schema(PACKED)
 
 
 def through_buckets(
@@ -59,6 +60,12 @@ def through_buckets(
     sums = (F.sum(f"{PREFIX}{name}").alias(name) for name in COUNTS)
     observed = emitted.observe(f"{OBSERVED}-{task.fingerprint[:8]}-{next(_operators)}", *sums)
     return observed.where(RAISES).select(RESULTS).mapInArrow(UnpackResults(task.output), schema)
+
+
+def decided_field(delay_ms: int | None = None) -> s.StructField:
+    """The decision time of a row. With a delay, it is an event time with that watermark, for operators that follow."""
+    metadata = None if delay_ms is None else {WATERMARK: delay_ms}
+    return s.StructField(DECIDED, s.TimestampType(), metadata=metadata)
 
 
 def bucket_of(keys: Sequence[SparkColumn], buckets: int) -> SparkColumn:

@@ -23,6 +23,7 @@ from ostinato.errors import carried
 from ostinato.kernels.constants import NO_TIME
 from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.spark.shipping.worker_check import Rebuilt, Reduced, after_check
+from ostinato.spark.streams.stream_buckets import BUCKET_STATE, DEFINITION, HEADER, OPEN_ROWS, WAITING
 from ostinato.spark.streams.stream_packing import pack_results, unpack_table
 from ostinato.spark.streams.stream_task import BucketTask
 from ostinato.streams.bucket_state import EMPTY, BucketState
@@ -41,11 +42,9 @@ EMITTED = s.StructType(
     ]
 )
 
-# The names of the state variables, for Spark's state reader.
-BUCKET_STATE, OPEN_ROWS, WAITING, DEFINITION = "bucket", "open_rows", "waiting", "definition"
 _BUCKET = s.StructType(
     [
-        s.StructField("header", s.BinaryType()),
+        s.StructField(HEADER, s.BinaryType()),
         s.StructField("timer_ms", s.LongType()),
         s.StructField("open_runs", s.LongType()),
         s.StructField("state_bytes", s.LongType()),
@@ -120,7 +119,6 @@ class BucketProcessor(StatefulProcessor):
     # --- state ---
 
     def _load(self) -> StoredBucket:
-
         stored = self._bucket.get()
         if stored is None:
             self._definition.update((self.task.definition,))

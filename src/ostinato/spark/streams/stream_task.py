@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ostinato.rows.column_names import DECIDED
 from ostinato.streams.step import StreamCore
@@ -64,5 +65,10 @@ def with_decided(table: pa.Table, decided_us: int) -> pa.Table:
     """The table with the decision time of its rows."""
     position = table.schema.get_field_index(DECIDED)
     field = table.schema.field(position)
-    decided = pa.repeat(pa.scalar(max(decided_us, FIRST_WATERMARK_US), pa.int64()), table.num_rows)
-    return table.set_column(position, field, decided.cast(field.type))
+    decided = pa.repeat(pa.scalar(decided_us, pa.int64()), table.num_rows).cast(field.type)
+    return table.set_column(position, field, from_first_watermark(decided))
+
+
+def from_first_watermark(decided: pa.Array) -> pa.Array:
+    """The decision times. Those before Spark's first watermark are moved to it: a first batch may have such rows."""
+    return pc.max_element_wise(decided.view(pa.int64()), FIRST_WATERMARK_US).view(decided.type)

@@ -9,8 +9,7 @@ if there are no keys, one task has all rows. Streams are in `summary_streaming.p
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -20,24 +19,22 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
-from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.errors import QueryError
 from ostinato.expressions import types as t
 from ostinato.expressions.render import quote
 from ostinato.expressions.values.zones import to_utc
-from ostinato.rows.batches import OutputRows, batch_of, batches_of, failure
 from ostinato.rows.column_lookup import ColumnLookup
 from ostinato.rows.column_names import ERROR
 from ostinato.spark.shipping.row_errors import RAISES
-from ostinato.spark.shipping.shipped_rows import ShippedRows, stored_name
+from ostinato.spark.shipping.shipped_rows import ShippedRows, by_key, stored_name, with_row_of_nulls
 from ostinato.spark.shipping.spark_input import SparkInput
 from ostinato.spark.shipping.spark_types import spark_type
 from ostinato.spark.shipping.worker_check import Checked
+from ostinato.spark.summaries.summary_tasks import SummaryTask
 from ostinato.summaries.summary_request import SummaryRequest
 from ostinato.summaries.task.summary_answers import ASKED_AT, KEPT, AnswerLayout
 from ostinato.summaries.task.summary_input import Moments, SummaryInput, summary_input
 
-Batches = Iterator[pa.RecordBatch]
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -100,10 +97,7 @@ def _together(shipped: ShippedRows, summary: SummaryRequest, source: SummaryInpu
     """The shipped rows, all of a key in one task."""
     if source.columns.keys and summary.query.keyed_types is None:
         return shipped.by_key(source.columns.keys)
-    # A row without a time changes no answer, but makes the task run: even no rows have an answer.
-    rows = shipped.selected()
-    nothing = (F.lit(None).cast(field.dataType).alias(field.name) for field in rows.schema.fields)
-    return rows.unionAll(rows.sparkSession.range(1).select(*nothing)).repartition(1)
+    return by_key(with_row_of_nulls(shipped.selected()), ())
 
 
 # --- moments ----------------------------------------------------------------------------------------------------------
@@ -141,32 +135,3 @@ def _microseconds(moment: Any, kind: pa.DataType, timezone: str) -> int:
         return (read - datetime(1970, 1, 1, tzinfo=UTC)) // _MICROSECOND
     local_us = np.array([(read - datetime(1970, 1, 1)) // _MICROSECOND])
     return int((to_utc(local_us, timezone) if t.is_timestamp(kind) else local_us)[0])
-
-
-# --- task -------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class SummaryTask:
-    """For mapInArrow: all rows of some keys in, answers out."""
-
-    layout: AnswerLayout
-    moments: Moments
-    shipped: tuple[str, ...]
-    """The names of arriving columns, in their order."""
-    output: pa.Schema
-
-    def __call__(self, batches: Batches) -> Batches:
-        from ostinato.summaries.task.summary_batches import SummaryBatch
-
-        try:
-            waiting = [batch.rename_columns(list(self.shipped)) for batch in batches if batch.num_rows]
-            if not waiting:
-                return
-            arrays = batch_of(pa.Table.from_batches(waiting), ()).arrays
-            names = dict(zip(self.layout.schema.names, self.output.names, strict=False))
-            for answers in SummaryBatch(self.layout, self.moments).answers(arrays):
-                columns = {names[name]: array for name, array in answers.items()}
-                yield from batches_of(OutputRows(len(answers[ASKED_AT]), columns), self.output)
-        except Exception as error:
-            yield failure(ours_or_raise(error), self.output)

@@ -6,8 +6,7 @@ Spark's state reader opens the state of every partition, but returns only the fe
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -18,14 +17,20 @@ from pyspark.sql import types as s
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.errors import OstinatoError, QueryError
 from ostinato.spark.session.quiet import without_error_log
-from ostinato.spark.streams.stream_buckets import rows_or_error, with_errors_raised
-from ostinato.spark.streams.stream_checkpoint import Checkpoint, check_folder, check_session, open_checkpoint
+from ostinato.spark.streams.stream_checkpoint import (
+    Checkpoint,
+    check_folder,
+    check_session,
+    open_checkpoint,
+    with_errors_raised,
+)
 from ostinato.spark.streams.stream_definition import read_definition
 from ostinato.spark.streams.stream_operator import bucket_of
 from ostinato.spark.streams.stream_packing import BUCKET
 from ostinato.spark.summaries.batch_summaries import answer_fields, named_answers, stored_schema
-from ostinato.spark.summaries.summary_processor import NUMBER, PAGE, pages_of
-from ostinato.spark.summaries.summary_stream_task import SummaryBucketTask, SummaryDefinition
+from ostinato.spark.summaries.summary_checkpoint import pages_of
+from ostinato.spark.summaries.summary_stream_definition import SummaryDefinition
+from ostinato.spark.summaries.summary_stream_task import NUMBER, PAGE, AnswerPages
 from ostinato.spark.summaries.summary_streaming import summary_task
 from ostinato.summaries.stream.summary_pages import possible_pages
 from ostinato.summaries.summary_answer import SummaryAnswer
@@ -95,7 +100,6 @@ def _opened(spark: SparkSession, checkpoint: str, operator: int | None) -> tuple
 
 
 def _ask(spark: SparkSession, checkpoint: str, key: Any, operator: int | None) -> SummaryAnswer:
-
     opened, definition = _opened(spark, checkpoint, operator)
     source = definition.source()
     arrays = key_arrays_of(source, key)
@@ -119,21 +123,6 @@ def _bucket_and_hash(spark: SparkSession, definition: SummaryDefinition, key: li
     row = spark.createDataFrame(table, schema).select(bucket_of(keys, definition.buckets), F.xxhash64(*keys)).first()
     assert row is not None  # one row in, one out
     return int(row[0]), int(row[1])
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerPages:
-    """For mapInArrow: pages in, the answers of their keys out, with a column for an error."""
-
-    task: SummaryBucketTask
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        pages = (bytes(page.as_buffer()) for batch in batches for page in batch.column(0))
-        return rows_or_error(map(self._answered, pages), self.task.output)
-
-    def _answered(self, page: bytes) -> pa.Table:
-        worker = self.task.worker
-        return self.task.rows((worker.all_answers(worker.page(page)),))
 
 
 __all__ = ["ask", "ask_all"]

@@ -5,30 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql import types as s
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
-from ostinato.spark.streams.stream_checkpoint import Checkpoint, bucket_number
 from ostinato.spark.streams.stream_processor import BucketProcessor, StoredBucket
+from ostinato.spark.summaries.summary_stream_task import NUMBER, PAGE, PAGES, SummaryBucketTask
 
 if TYPE_CHECKING:
-    from ostinato.spark.summaries.summary_stream_task import SummaryBucketTask
     from ostinato.streams.bucket_state import BucketState
     from ostinato.streams.step import Step
 
-PAGES = "pages"
-"""The name of the state variable, for Spark's state reader."""
-NUMBER, PAGE = "number", "page"
 _NUMBER = s.StructType([s.StructField(NUMBER, s.IntegerType())])
 _PAGE = s.StructType([s.StructField(PAGE, s.BinaryType())])
-
-
-def pages_of(opened: Checkpoint) -> DataFrame:
-    """One row for each page of summaries in a checkpoint: bucket, number and bytes."""
-    number, page = F.col(f"user_map_key.{NUMBER}"), F.col(f"user_map_value.{PAGE}")
-    return opened.variable(PAGES, by_entry=True).select(bucket_number(), number, page)
 
 
 class SummaryProcessor(BucketProcessor):

@@ -1,113 +1,31 @@
-"""A summary on a stream: its definition, stored beside the state, and the task of its workers."""
+"""The tasks of a summary on a stream. Only workers load the engine."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import types as s
 
-from ostinato.event_queries.language.event_query import Selection
-from ostinato.expressions.types import Settings
+from ostinato.kernels.constants import NO_TIME
 from ostinato.kernels.numbers.number_columns import NumberForm
 from ostinato.rows.column_names import PREFIX
-from ostinato.spark.shipping.spark_types import arrow_type
-from ostinato.spark.streams.stream_checkpoint import Checkpoint
-from ostinato.spark.streams.stream_definition import StreamDefinition
+from ostinato.spark.streams.stream_buckets import HEADER, WAITING, rows_or_error
 from ostinato.spark.streams.stream_task import BucketTask
-from ostinato.summaries.engine.summary_state_checks import VERSION
-from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
+from ostinato.streams.bucket_state import BucketState
+from ostinato.summaries.language.summary_query import SummaryQuery
 from ostinato.summaries.task.summary_answers import AnswerLayout
-from ostinato.summaries.task.summary_input import SummaryColumns, SummaryInput, summary_input
+from ostinato.summaries.task.summary_input import SummaryInput
 
 if TYPE_CHECKING:
     from ostinato.summaries.stream.summary_stream import SummaryStreamWorker, TimedAnswers
 
 KEY_HASH = f"{PREFIX}hash"
 TRIGGER = f"{PREFIX}asks"
-
-
-@dataclass(frozen=True, slots=True)
-class SummaryDefinition(StreamDefinition):
-    """A summary with everything that its answers depend on."""
-
-    kind: ClassVar[str] = "summary"
-    keeps: ClassVar[tuple[str, str]] = ("summaries, and no partial matches to look at", "ost.ask asks them")
-
-    query: SummaryQuery
-    roles: SummaryColumns
-    """The columns of types, times, values and keys."""
-    form: NumberForm
-    buckets: int
-    columns: str
-    """The columns that the summary reads, as Spark's JSON."""
-    trigger: str | None
-    """The condition of rows that ask; None: every micro-batch asks."""
-    settings: Settings
-
-    @staticmethod
-    def read(values: dict[str, Any]) -> SummaryDefinition:
-        query_values, roles = values["query"], values["roles"]
-        probabilities, keyed = query_values["probabilities"], query_values["keyed_types"]
-        query = SummaryQuery(
-            **{
-                **query_values,
-                "aggregate": SummaryAggregate(query_values["aggregate"]),
-                "selection": Selection(query_values["selection"]),
-                "strategy": Strategy(query_values["strategy"]),
-                "unknown_types": UnknownTypes(query_values["unknown_types"]),
-                "types": tuple(query_values["types"]),
-                "partition_by": tuple(query_values["partition_by"]),
-                "probabilities": None if probabilities is None else tuple(map(tuple, probabilities)),
-                "keyed_types": None if keyed is None else frozenset(keyed),
-            }
-        )
-        return SummaryDefinition(
-            **{
-                **values,
-                "query": query,
-                "roles": SummaryColumns(**{**roles, "ties": tuple(roles["ties"]), "keys": tuple(roles["keys"])}),
-                "form": NumberForm(values["form"]),
-                "settings": Settings(**values["settings"]),
-            }
-        )
-
-    def state_values(self) -> object:
-        """All but the form of answers and the condition of asking rows. Whether rows ask at all can't change."""
-        return [
-            asdict(self.query),
-            asdict(self.roles),
-            self.buckets,
-            self.columns,
-            self.trigger is not None,
-            self.settings.timezone,
-            VERSION,
-        ]
-
-    def finished(self, opened: Checkpoint) -> DataFrame:
-        from ostinato.spark.summaries.summary_finish import finished_summary
-
-        return finished_summary(self, opened)
-
-    @property
-    def spark_types(self) -> dict[str, s.DataType]:
-        """Spark's types of the columns that the summary reads."""
-        return {field.name: field.dataType for field in s.StructType.fromJson(json.loads(self.columns)).fields}
-
-    def source(self) -> SummaryInput:
-        """The columns with their types at workers."""
-        types = self.spark_types
-        return summary_input(self.roles, list(types), lambda name: self.arrow(types[name], name), self.settings)
-
-    def layout(self) -> AnswerLayout:
-        """The columns of answers."""
-        return AnswerLayout(self.source(), self.query, self.form)
-
-    def arrow(self, kind: s.DataType, name: str) -> pa.DataType:
-        return arrow_type(kind, self.settings.timezone, name)
+PAGES = "pages"
+"""The name of the state variable, for Spark's state reader."""
+NUMBER, PAGE = "number", "page"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +49,6 @@ class SummaryBucketTask(BucketTask):
         )
 
     def rows(self, results: tuple[TimedAnswers, ...]) -> pa.Table:
-
         layout = AnswerLayout(self.source, self.query, self.form)
         answering = self.worker.answering
         tables = []
@@ -139,3 +56,35 @@ class SummaryBucketTask(BucketTask):
             columns = layout.columns(answering, asked.answers, asked.asked_at_us)
             tables.append(pa.Table.from_arrays([*asked.keys, *columns.values()], schema=self.output))
         return pa.concat_tables([self.output.empty_table(), *tables])
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPages:
+    """For mapInArrow: pages in, the answers of their keys out, with a column for an error."""
+
+    task: SummaryBucketTask
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        pages = (bytes(page.as_buffer()) for batch in batches for page in batch.column(0))
+        return rows_or_error(map(self._answered, pages), self.task.output)
+
+    def _answered(self, page: bytes) -> pa.Table:
+        worker = self.task.worker
+        return self.task.rows((worker.all_answers(worker.page(page)),))
+
+
+@dataclass(frozen=True, slots=True)
+class FinishSummaries:
+    """For mapInArrow: buckets with their pages in; the answers at the end of input out, with a column for an error."""
+
+    task: SummaryBucketTask
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        buckets = (bucket for batch in batches for bucket in batch.to_pylist())
+        return rows_or_error(map(self._last_rows, buckets), self.task.output)
+
+    def _last_rows(self, bucket: dict[str, Any]) -> pa.Table:
+        pages = {page[NUMBER]: page[PAGE] for page in bucket[PAGES] or ()}
+        state = BucketState(bucket[HEADER], (), tuple(bucket[WAITING]))
+        step = self.task.worker.advance(state, None, NO_TIME, finished=True, read_page=pages.get)
+        return self.task.rows(step.results)

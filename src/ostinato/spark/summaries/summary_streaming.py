@@ -28,7 +28,8 @@ from ostinato.spark.summaries.batch_summaries import (
     stored_schema,
 )
 from ostinato.spark.summaries.summary_processor import SummaryProcessor
-from ostinato.spark.summaries.summary_stream_task import KEY_HASH, TRIGGER, SummaryBucketTask, SummaryDefinition
+from ostinato.spark.summaries.summary_stream_definition import SummaryDefinition
+from ostinato.spark.summaries.summary_stream_task import KEY_HASH, TRIGGER, SummaryBucketTask
 from ostinato.summaries.summary_request import SummaryRequest
 
 

@@ -19,10 +19,10 @@ from ostinato.clause.language.clause_query import ClauseQuery
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.event_queries.event_options import EventOptions
 from ostinato.rows.column_names import ERROR
-from ostinato.spark.event_queries.common_rows import OperatorRows
 from ostinato.spark.session.session_settings import session_settings
 from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.worker_check import Checked
+from ostinato.spark.workload_rows.common_rows import OperatorRows
 from ostinato.spark.workloads.clause_operators import ClauseOperator, ClauseWorkload, SharedOperator
 from ostinato.spark.workloads.clause_tasks import ClauseOutput, WholeKeysTask
 from ostinato.spark.workloads.clauses_streaming import stream_operators

@@ -28,10 +28,10 @@ from ostinato.expressions.types import Settings
 from ostinato.rows.column_names import ERROR
 from ostinato.rows.workload_layout import Role
 from ostinato.spark.clause.spark_plan import SparkQuery, over_columns
-from ostinato.spark.event_queries.common_rows import OperatorRows, ShownColumn
-from ostinato.spark.event_queries.event_tasks import QUERY, REPORT
 from ostinato.spark.shipping.shipped_rows import stored_name
 from ostinato.spark.shipping.spark_types import spark_type
+from ostinato.spark.workload_rows.common_rows import OperatorRows, ShownColumn
+from ostinato.spark.workload_rows.query_rows import QUERY, REPORT
 from ostinato.workloads.bound_request import BoundRequest
 from ostinato.workloads.plan.clauses_task import ClausesTask
 from ostinato.workloads.plan.typed_clauses import type_clauses

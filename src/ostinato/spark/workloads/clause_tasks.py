@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ostinato.calls.foreign_errors import ours_or_raise
-from ostinato.rows.batches import OutputRows, batch_of, batches_of, failure
+from ostinato.rows.batches import OutputRows, batch_of, batches_of
 from ostinato.rows.loss_report import Report
 from ostinato.rows.packed_conditions import condition_places
-from ostinato.spark.event_queries.event_tasks import QUERY, report_batches
+from ostinato.spark.shipping.task_results import Batches, results_of
+from ostinato.spark.workload_rows.query_rows import QUERY, report_batches
 
 if TYPE_CHECKING:
     from ostinato.workloads.plan.clauses_task import ClausesTask
-
-Batches = Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +50,13 @@ class WholeKeysTask:
     """Number of row conditions in the shipped bits."""
 
     def __call__(self, batches: Batches) -> Batches:
+        return results_of(batches, self._matched, self.output.schema, self.shipped)
+
+    def _matched(self, rows: pa.Table) -> Batches:
         from ostinato.workloads.task.clauses_worker import ClausesWorker
 
-        try:
-            waiting = [batch.rename_columns(list(self.shipped)) for batch in batches if batch.num_rows]
-            if not waiting:
-                return
-            rows = batch_of(pa.Table.from_batches(waiting), condition_places(self.conditions))
-            results = ClausesWorker(self.task).run(rows)
-            for clause, clause_rows in enumerate(results.rows):
-                yield from self.output.rows(clause, clause_rows)
-            for report in results.reports:
-                yield from self.output.report(report)
-        except Exception as error:
-            yield failure(ours_or_raise(error), self.output.schema)
+        results = ClausesWorker(self.task).run(batch_of(rows, condition_places(self.conditions)))
+        for clause, clause_rows in enumerate(results.rows):
+            yield from self.output.rows(clause, clause_rows)
+        for report in results.reports:
+            yield from self.output.report(report)

@@ -16,21 +16,18 @@ from pyspark.sql import types as s
 
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.expressions.syntax import Column, Expr
-from ostinato.rows.column_names import DECIDED
 from ostinato.spark.clause.clause_streaming import check_query, match_stream, warn_of_unbounded_state
 from ostinato.spark.clause.spark_plan import SparkQuery
-from ostinato.spark.event_queries.common_rows import common_rows
-from ostinato.spark.event_queries.event_tasks import QUERY, REPORT
 from ostinato.spark.shipping.shipped_rows import described, stored_name
 from ostinato.spark.shipping.spark_types import spark_type
-from ostinato.spark.streams.stream_buckets import FinishBuckets, with_errors_raised
-from ostinato.spark.streams.stream_checkpoint import Checkpoint
-from ostinato.spark.streams.stream_checks import WATERMARK, check_machine
-from ostinato.spark.streams.stream_definition import check_same_columns, columns_as_json
-from ostinato.spark.streams.stream_operator import through_buckets
+from ostinato.spark.streams.stream_checks import check_machine
+from ostinato.spark.streams.stream_definition import columns_as_json
+from ostinato.spark.streams.stream_operator import decided_field, through_buckets
+from ostinato.spark.workload_rows.query_rows import QUERY, REPORT
 from ostinato.spark.workloads.clause_operators import ClauseOperator, ClauseWorkload, SharedOperator, selected_rows
 from ostinato.spark.workloads.clause_tasks import ClauseOutput
-from ostinato.spark.workloads.clauses_stream_task import ClausesBucketTask, ClausesDefinition, written
+from ostinato.spark.workloads.clauses_stream_definition import ClausesDefinition, written
+from ostinato.spark.workloads.clauses_stream_task import ClausesBucketTask
 from ostinato.streams.stream_settings import StreamSettings
 from ostinato.workloads.plan.clause_groups import plan_clauses
 from ostinato.workloads.report_rows import REPORT_TYPE
@@ -75,9 +72,7 @@ class StreamOperator(SharedOperator):
 
     @property
     def schema(self) -> s.StructType:
-        """With the decision time of a row, which is an event time for operators that follow."""
-        marked = None if self.delay_ms is None else {WATERMARK: self.delay_ms}
-        return s.StructType([*self.fields, s.StructField(DECIDED, s.TimestampType(), metadata=marked)])
+        return s.StructType([*self.fields, decided_field(self.delay_ms)])
 
     @functools.cached_property
     def task(self) -> ClausesBucketTask:
@@ -107,29 +102,6 @@ class StreamOperator(SharedOperator):
             options=self.workload.options,
             request=self.request,
         )
-
-
-def finished_clauses(definition: ClausesDefinition, opened: Checkpoint) -> DataFrame:
-    """The matches that wait for the watermark: of one query in its own columns, of several as in a workload."""
-    queries, empty = tuple(definition.parsed()), definition.empty_input(opened.spark)
-    workload = ClauseWorkload(
-        queries, definition.names, empty, definition.settings, definition.options, definition.request
-    )
-    operator = _FinishedOperator(workload, opened)
-    check_same_columns(described(operator.merged.shipped.schema), definition)
-    return operator.of_query(0) if len(queries) == 1 else common_rows([operator.operator_rows()])
-
-
-class _FinishedOperator(StreamOperator):
-    """A stream's operator, applied to its stored state."""
-
-    def __init__(self, workload: ClauseWorkload, opened: Checkpoint) -> None:
-        super().__init__(workload, tuple(range(len(workload.queries))), workload.plans(), delay_ms=None)
-        self.opened = opened
-
-    @functools.cached_property
-    def rows(self) -> DataFrame:
-        return with_errors_raised(self.opened.buckets(), FinishBuckets(self.task), self.schema)
 
 
 class _OwnOperator(ClauseOperator):

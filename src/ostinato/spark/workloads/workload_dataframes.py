@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ostinato.spark.event_queries.common_rows import OperatorRows, common_rows
 from ostinato.spark.event_queries.event_dataframes import SparkEvents
+from ostinato.spark.workload_rows.common_rows import OperatorRows, common_rows
 from ostinato.spark.workloads.clause_dataframes import SparkClauses
 from ostinato.workloads.report_rows import REPORT_NAME
 from ostinato.workloads.workload_request import WorkloadRequest

@@ -19,8 +19,8 @@ from ostinato.expressions.render import render_expression
 from ostinato.expressions.syntax import Expr
 from ostinato.rows.workload_layout import IN_STRUCTS, Role
 from ostinato.rows.workload_layout import QUERY as QUERY_NAME
-from ostinato.spark.event_queries.event_tasks import QUERY, REPORT
 from ostinato.spark.shipping.spark_types import spark_type
+from ostinato.spark.workload_rows.query_rows import QUERY, REPORT
 from ostinato.workloads.report_rows import REPORT_NAME, REPORT_TYPE
 
 CommonKey = tuple[Role, str]

@@ -1,0 +1,67 @@
+"""The definition of a clause on a stream, stored beside its state."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+from pyspark.sql import SparkSession
+
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.language.clause_render import render_clause
+from ostinato.clause.plan.typed_plan import Limits
+from ostinato.expressions.types import Settings
+from ostinato.spark.clause.spark_plan import SparkQuery, plan_query
+from ostinato.spark.shipping.shipped_rows import described
+from ostinato.spark.streams.stream_definition import StreamDefinition, check_same_columns, columns_as_json
+from ostinato.streams.stream_settings import StreamSettings
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseDefinition(StreamDefinition):
+    """One clause with everything that its result depends on."""
+
+    kind: ClassVar[str] = "clause"
+
+    clause: str
+    """Rendered from the parsed clause, so spaces and comments of the user's text don't matter."""
+    input_name: str | None
+    columns: str
+    """The input's columns as Spark's JSON, to resolve names."""
+    shipped: str
+    """The shipped columns, which the state stores, with their Arrow types."""
+    settings: Settings
+    limits: Limits
+    stream: StreamSettings
+
+    @staticmethod
+    def of(query: SparkQuery, stream: StreamSettings) -> ClauseDefinition:
+        clause = query.bound.clause
+        return ClauseDefinition(
+            clause=render_clause(clause),
+            input_name=clause.input_name,
+            columns=columns_as_json(query.df.schema),
+            shipped=described(query.shipped.schema),
+            settings=query.settings,
+            limits=query.limits,
+            stream=stream,
+        )
+
+    @staticmethod
+    def read(values: dict[str, Any]) -> ClauseDefinition:
+        settings, limits = Settings(**values["settings"]), Limits(**values["limits"])
+        stream = StreamSettings(**values["stream"])
+        return ClauseDefinition(**{**values, "settings": settings, "limits": limits, "stream": stream})
+
+    def state_values(self) -> object:
+        """All but limits, the treatment of late rows, and columns that the clause doesn't use."""
+        values = asdict(self)
+        del values["limits"], values["columns"], values["stream"]["late"]
+        return values
+
+    def query(self, spark: SparkSession) -> SparkQuery:
+        """The plan over an empty input with the same columns."""
+        clause = parse_clause(self.clause, input_name=self.input_name)
+        query = plan_query(clause, self.empty_input(spark), self.limits, self.settings)
+        check_same_columns(described(query.shipped.schema), self)
+        return query

@@ -1,0 +1,53 @@
+"""The definition of a workload's clauses on a stream, stored beside their state."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
+
+from ostinato.clause.language.clause_query import ClauseQuery, as_clause_query
+from ostinato.clause.language.clause_render import render_clause
+from ostinato.expressions.render import render_expression
+from ostinato.spark.workload_rows.workload_definition import WorkloadDefinition, workload_values
+
+
+@dataclass(frozen=True, slots=True)
+class ClausesDefinition(WorkloadDefinition):
+    """The clauses of one operator. The text of a clause is rendered, that of a SELECT is the user's."""
+
+    kind: ClassVar[str] = "clauses"
+    keeps: ClassVar[tuple[str, str]] = (
+        "state that the clauses of a workload share, and no partial matches of one clause to look at",
+        "ost.finish gives the matches that wait for the watermark",
+    )
+
+    input_names: tuple[str | None, ...]
+
+    @staticmethod
+    def read(values: dict[str, Any]) -> ClausesDefinition:
+        return ClausesDefinition(**{**workload_values(values), "input_names": tuple(values["input_names"])})
+
+    def state_values(self) -> object:
+        """The state depends on the merged plan and on the statistics that bounds need."""
+        apart = self.options.sharing == "never"
+        settings = (asdict(self.settings), self.options.buckets, apart, self.request.state_needs(self.names))
+        return [list(map(_identity, self.parsed())), self.names, self.shipped, *settings]
+
+    def parsed(self) -> list[ClauseQuery]:
+        """The queries, parsed again."""
+        queries = map(as_clause_query, self.queries)
+        return [
+            replace(query, clause=replace(query.clause, input_name=name))
+            for query, name in zip(queries, self.input_names, strict=True)
+        ]
+
+
+def written(query: ClauseQuery) -> str:
+    """The text to parse the query from again."""
+    return render_clause(query.clause) if query.text is None else query.text
+
+
+def _identity(query: ClauseQuery) -> list[Any]:
+    """The query without the spaces and comments of the user's text."""
+    items = [(item.name, None if item.expr is None else render_expression(item.expr)) for item in query.items]
+    return [render_clause(query.clause), query.clause.input_name, items, query.columns]
