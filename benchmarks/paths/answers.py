@@ -12,9 +12,9 @@ from benchmarks.paths.questions import Question, load
 from benchmarks.paths.relaxed import RelaxedProposer
 from benchmarks.paths.replies import CLOCK
 from benchmarks.records import Record
-from ostinato.api.paths import walk_paths
 from ostinato.path_queries.path_options import path_options, read_path_queries
 from ostinato.path_queries.search.path_search import PathWalk
+from ostinato.path_queries.task.walked_paths import walk_paths
 
 FIGURE = "answers"
 QUESTIONS = 60

@@ -30,11 +30,11 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ostinato.api.paths import PathsResult, walk_paths
+from ostinato.api.paths import PathsResult, walked
 from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
@@ -43,12 +43,14 @@ from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
 from ostinato.path_queries.graph import Graph
 from ostinato.path_queries.language.path_query import PathExpression, PathQuery
+from ostinato.path_queries.path_facts import SCHEMA
 from ostinato.path_queries.path_options import PathOptions, path_options, read_proposals, topic_name
 from ostinato.path_queries.questions.answering import Answerer, BestPathAnswers
 from ostinato.path_queries.questions.proposing import LearntProposer, Proposer
-from ostinato.path_queries.result_table import SCHEMA
-from ostinato.path_queries.search.path_search import PathWalk
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe
+
+if TYPE_CHECKING:
+    from ostinato.path_queries.search.path_search import PathWalk
 
 _MOST_WALKS = 1024
 """Largest number of cached walks. A question with the same proposals uses a cached walk."""
@@ -129,7 +131,7 @@ class GraphQuestions:
         queries = read_proposals(self._propose(question, topic))
         if not queries:
             return Reply(question, topic, (), None, ())
-        result = run_walk(lambda: walk_paths(self._walk(queries), (topic,), self.options))
+        result = run_walk(lambda: walked(self._walk(queries), (topic,), self.options))
         answers = _answers(self._answer(question, topic, result.table))
         return Reply(question, topic, queries, result, answers)
 
@@ -138,6 +140,8 @@ class GraphQuestions:
         return {**self.__dict__, "_walks": {}}
 
     def _walk(self, queries: Sequence[PathQuery]) -> PathWalk:
+        from ostinato.path_queries.search.path_search import PathWalk  # loads kernels; planning needs none
+
         key = tuple(query.expression for query in queries)
         walk = self._walks.get(key)
         if walk is None:

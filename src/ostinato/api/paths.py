@@ -21,11 +21,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
@@ -35,16 +32,17 @@ from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import Clock
 from ostinato.path_queries.graph import COLUMNS, Graph, make_graph
 from ostinato.path_queries.language.path_query import PathQuery
+from ostinato.path_queries.path_facts import facts_of
 from ostinato.path_queries.path_options import PathOptions, node_names, path_options, read_path_queries
-from ostinato.path_queries.result_table import facts_of, result_table
-from ostinato.path_queries.search.path_search import DEFAULT_MAX_HOPS, PathWalk, WalkReport, WalkTerms
-from ostinato.path_queries.search.path_selection import PathContributions
-from ostinato.path_queries.similarity import Similarity, TokenOverlap
+from ostinato.path_queries.search.budget import DEFAULT_MAX_HOPS
+from ostinato.path_queries.similarity import Similarity
 from ostinato.pictures.paths_svg import ShownPath, draw_paths, page
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from ostinato.path_queries.search.path_search import PathWalk, WalkReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +125,12 @@ def paths(
         raise QueryError("INVALID_OPTION", "a Graph has its columns and node types already", hint="ost.graph(...)")
 
     def find_paths() -> PathsResult:
+        from ostinato.path_queries.search.path_search import (
+            PathWalk,  # loads kernels; a graph in a DataFrame needs none
+        )
+
         loaded_graph = graph if isinstance(graph, Graph) else _load_graph(graph, columns, node_types)
-        return walk_paths(PathWalk(loaded_graph, path_queries), starts, options)
+        return walked(PathWalk(loaded_graph, path_queries), starts, options)
 
     return interruptible(find_paths, deadline)
 
@@ -184,44 +186,11 @@ _load_graph = graph
 """Alias for functions with an argument named `graph`."""
 
 
-def walk_paths(walk: PathWalk, starts: Sequence[str], options: PathOptions) -> PathsResult:
-    """Runs one walk from the start nodes."""
-    graph = walk.graph
-    numbers = graph.numbers(starts)
-    similarity = options.similarity or _overlap(graph)
-    ends = _ends(graph, options.end)
-    terms = WalkTerms(options.simple, options.max_hops, ends, options.budget, options.most_partial_paths)
-    complete_paths = walk.find(numbers, terms, options.chooser(similarity))
-    scores = PathContributions(walk, similarity).of(complete_paths.store, complete_paths.path, complete_paths.query)
-    named_nodes = (*starts, *(options.end or ()))
-    unknown = [name for name, number in zip(named_nodes, graph.numbers(named_nodes), strict=True) if number < 0]
-    table = result_table(walk, complete_paths, scores, options.limit)
-    return PathsResult(table, complete_paths.report, tuple(dict.fromkeys([*unknown, *_unknown(walk)])))
+def walked(walk: PathWalk, starts: Sequence[str], options: PathOptions) -> PathsResult:
+    """The paths of one walk from the start nodes."""
+    from ostinato.path_queries.task.walked_paths import walk_paths
+
+    return PathsResult(*walk_paths(walk, starts, options))
 
 
-_OVERLAPS: WeakKeyDictionary[Graph, TokenOverlap] = WeakKeyDictionary()
-"""Cache by graph. An entry is removed with its graph."""
-
-
-def _overlap(graph: Graph) -> TokenOverlap:
-    if graph not in _OVERLAPS:
-        _OVERLAPS[graph] = TokenOverlap(graph)
-    return _OVERLAPS[graph]
-
-
-def _ends(graph: Graph, end: tuple[str, ...] | None) -> NDArray[np.bool_] | None:
-    if end is None:
-        return None
-    allowed = np.zeros(len(graph.nodes), np.bool_)
-    numbers = graph.numbers(end)
-    allowed[numbers[numbers >= 0]] = True
-    return allowed
-
-
-def _unknown(walk: PathWalk) -> list[str]:
-    relations = [name for query in walk.queries for name in query.relations() if name not in walk.graph.relations]
-    types = [name for query in walk.queries for name in sorted(query.node_types()) if name not in walk.graph.types]
-    return [*relations, *types]
-
-
-__all__ = ["Graph", "PathsResult", "graph", "paths", "walk_paths"]
+__all__ = ["Graph", "PathsResult", "graph", "paths"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ostinato.calls.bounds import read_bounds
 from ostinato.calls.options import known_names, shown, true_or_false, whole_number
@@ -12,10 +12,11 @@ from ostinato.errors import QueryError
 from ostinato.kernels.clock import Clock, RealClock
 from ostinato.path_queries.language.path_parser import path_query
 from ostinato.path_queries.language.path_query import PathQuery
-from ostinato.path_queries.search.budget import UNLIMITED, Budget
-from ostinato.path_queries.search.path_search import DEFAULT_MAX_HOPS, DEFAULT_MAX_PARTIAL_PATHS
-from ostinato.path_queries.search.path_selection import BySimilarity, Chooser
+from ostinato.path_queries.search.budget import DEFAULT_MAX_HOPS, DEFAULT_MAX_PARTIAL_PATHS, UNLIMITED, Budget
 from ostinato.path_queries.similarity import Similarity
+
+if TYPE_CHECKING:
+    from ostinato.path_queries.search.path_selection import Chooser
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,8 @@ class PathOptions:
     end: tuple[str, ...] | None = None
     budget: Budget = field(default_factory=Budget)
     similarity: Similarity | None = None
-    chooser: Callable[[Similarity], Chooser] = BySimilarity
-    """The rule that chooses partial paths under a bound. Benchmarks compare SHARP's with others."""
+    chooser: Callable[[Similarity], Chooser] | None = None
+    """The rule that chooses partial paths under a bound; None: SHARP's. Benchmarks compare it with others."""
 
     def __post_init__(self) -> None:
         true_or_false("simple", self.simple)

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 class Answerer(Protocol):
     def answer(self, question: str, topic: str, paths: pa.Table) -> list[str]:
-        """The answers, the best first. `paths` has the columns of `result_table.SCHEMA`, the best path first."""
+        """The answers, the best first. `paths` has the columns of `path_facts.SCHEMA`, the best path first."""
         ...
 
 

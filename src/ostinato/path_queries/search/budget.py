@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from ostinato.kernels.clock import Clock, RealClock, Work
 
 UNLIMITED = 1 << 62
+DEFAULT_MAX_HOPS = 8
+DEFAULT_MAX_PARTIAL_PATHS = 2_000_000
+"""About 1 GB, together with their results."""
 _PROBE = 1_000_000_000
 _FIRST_GUESS_NS = 25.0
 """Time of a unit of work, before the first measurement."""

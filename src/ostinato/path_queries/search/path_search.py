@@ -18,16 +18,20 @@ from ostinato.kernels.stopping import check_stopped
 from ostinato.path_queries.automaton.path_automaton import START, build_path_automaton, symbols_of
 from ostinato.path_queries.graph import Graph
 from ostinato.path_queries.language.path_query import PathQuery
-from ostinato.path_queries.search.budget import NO_BUDGET, UNLIMITED, Budget, Meter
+from ostinato.path_queries.search.budget import (
+    DEFAULT_MAX_HOPS,
+    DEFAULT_MAX_PARTIAL_PATHS,
+    NO_BUDGET,
+    UNLIMITED,
+    Budget,
+    Meter,
+)
 from ostinato.path_queries.search.path_selection import LARGEST_HORIZON, Chooser, ChosenPaths, Frontier, PathCosts
 from ostinato.path_queries.search.path_tables import after_an_edge, in_words, make_tables
 from ostinato.path_queries.search.walking import NO_PARENT, KernelTerms, PathStore, WalkProgress, extend
 
 BYTES_OF_PATH = 20
 """Bytes of a partial path in the store, without its mask."""
-DEFAULT_MAX_HOPS = 8
-DEFAULT_MAX_PARTIAL_PATHS = 2_000_000
-"""About 1 GB, together with their results."""
 NODES_OF_PARTIAL_PATH = 16
 """Largest number of result nodes for each allowed partial path. A partial path can be a result of several queries, and
 long paths repeat the nodes of shorter ones."""

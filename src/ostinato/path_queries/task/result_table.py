@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.kernels.stopping import check_stopped
+from ostinato.path_queries.path_facts import SCHEMA
 from ostinato.path_queries.search.path_search import FoundPaths, PathWalk
 from ostinato.path_queries.search.walking import NO_PARENT
-
-SCHEMA = pa.schema(
-    [
-        ("query", pa.string()),
-        ("start", pa.string()),
-        ("nodes", pa.list_(pa.string())),
-        ("relations", pa.list_(pa.string())),
-        ("end", pa.string()),
-        ("score", pa.float64()),
-    ]
-)
-"""`relations` has `^` before relations walked backwards. `nodes` has one entry more, the start first."""
 
 Ints = NDArray[np.int64]
 
@@ -127,27 +114,3 @@ def _number_within(group: Ints) -> Ints:
         return group
     starts = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1])))
     return np.arange(len(group)) - np.repeat(starts, np.diff(starts, append=len(group)))
-
-
-def facts_of(table: pa.Table, limit: int | None) -> list[str]:
-    """The first paths of a table as distinct lines. Paths without an edge are left out."""
-    lines: dict[str, None] = {}
-    for nodes, relations in zip(table["nodes"], table["relations"], strict=True):
-        if limit is not None and len(lines) >= limit:
-            break
-        if len(relations):
-            lines[path_text(nodes.as_py(), relations.as_py())] = None
-    return list(lines)
-
-
-def path_text(nodes: Sequence[str], relations: Sequence[str]) -> str:
-    """One path as a line.
-
-    >>> path_text(["Alila", "Amos Gitai", "Kedma"], ["written_by", "^written_by"])
-    'Alila -[written_by]-> Amos Gitai <-[written_by]- Kedma'
-    """
-    words = [nodes[0]] if nodes else []
-    for relation, node in zip(relations, nodes[1:], strict=True):
-        words.append(f"<-[{relation[1:]}]-" if relation.startswith("^") else f"-[{relation}]->")
-        words.append(node)
-    return " ".join(words)
