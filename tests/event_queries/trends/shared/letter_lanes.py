@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from tests.event_queries.trends.enumerated import events
+from tests.event_queries.trends.enumerated import events, program
 
-from ostinato.event_queries.plan.event_program import Events, Program
+from ostinato.event_queries.plan.event_program import Events, Program, Slot, SlotKind
 from ostinato.event_queries.trends.shared import blocks, shared_kernel
 from ostinato.event_queries.trends.shared import sections as s
 from ostinato.event_queries.trends.shared.compile import compiled
@@ -21,7 +21,17 @@ from ostinato.kernels.numbers.number_table import grown, to_extended, to_ints
 
 NEVER = -(1 << 40)
 """No window ends before this time."""
+OTHER = program("C T+", slots=[Slot(kind, frozenset({1}), 0) for kind in (SlotKind.SUM, SlotKind.MIN)])
+"""A query before the one under test. It has a loop, a log and columns of its own, so that no index is 0 by chance."""
 GO_ON, STOP = np.zeros(1, np.int64), np.ones(1, np.int64)
+
+
+def valued(
+    text: str, values: Sequence[Any] | None = None, times: Sequence[int] | None = None, valid: Any = None
+) -> Events:
+    """Letters with a value each, whose number is 1. Value 0 is 0; `OTHER` reads it."""
+    column = np.zeros(len(text), np.int64) if values is None else np.array(values)
+    return events(text, times, [np.zeros_like(column), column], [None, valid])
 
 
 def plan_of(

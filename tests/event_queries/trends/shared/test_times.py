@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
-from tests.event_queries.trends.enumerated import events, program
-from tests.event_queries.trends.shared.letter_lanes import brought_up, cells, extreme_cells, real_cells, walked
+from typing import Any
 
-from ostinato.event_queries.plan.event_program import Slot, SlotKind
+import pytest
+from tests.event_queries.trends.enumerated import program, windows
+from tests.event_queries.trends.shared.letter_lanes import (
+    OTHER,
+    brought_up,
+    cells,
+    extreme_cells,
+    real_cells,
+    valued,
+    walked,
+)
+
+from ostinato.event_queries.plan.event_program import Program, Slot, SlotKind
 from ostinato.event_queries.trends.shared import sections as s
+from ostinato.event_queries.trends.shared.shared_engine import KernelArrays
 
 pytestmark = [pytest.mark.kernel, pytest.mark.usefixtures("both_ways")]
 
 B = frozenset({1})
-SUM, LEAST = Slot(SlotKind.SUM, B, 0), Slot(SlotKind.MIN, B, 0)
+NOTHING, SUM, LEAST = Slot(SlotKind.SUM, B, 0), Slot(SlotKind.SUM, B, 1), Slot(SlotKind.MIN, B, 1)
+"""NOTHING is the sum of the value that is 0."""
 
 
 def at_once(text: str) -> list[int]:
@@ -29,10 +40,15 @@ def at_once(text: str) -> list[int]:
     return times
 
 
+def behind(query: Program, text: str, values: Any = None, exact: bool = True) -> KernelArrays:
+    """The arrays of the query behind another one: its lane is lane 1, and it is up to date."""
+    letters = text.replace("[", "").replace("]", "")
+    return brought_up([OTHER, query], valued(letters, values, at_once(text)), exact)
+
+
 def after(pattern: str, text: str, exact: bool = True) -> list[int]:
     """The cells of the pattern's only lane."""
-    letters = text.replace("[", "").replace("]", "")
-    return cells(brought_up([program(pattern)], events(letters, at_once(text)), exact))
+    return cells(behind(program(pattern), text, exact=exact), 1)
 
 
 # --- several events ---------------------------------------------------------------------------------------------------
@@ -73,43 +89,47 @@ def test_a_loop_takes_its_events_before_other_labels_of_the_time(text: str, expe
 
 
 def test_sums_and_extremes_of_a_loop_during_such_a_time() -> None:
-    """A at 0; then A, B = 10 and B = 20 together. The trends are A1 B1 and A1 B2."""
-    query = program("A B+", slots=(SUM, LEAST))
-    arrays = brought_up([query], events("AABB", [0, 1, 1, 1], [np.array([5, 6, 20, 10])]))
-    assert cells(arrays) == [2, 0, 4, 30]
-    assert extreme_cells(arrays)[2::3] == [None, 10, 10]  # of A, B and ahead
-    arrays = brought_up([query], events("AABB", [0, 1, 1, 1], [np.array([5.0, 6.0, 20.0, 10.0])]))
-    assert real_cells(arrays) == [0.0, 30.0, 30.0]
+    """A at 0; then A, B = 20 and B = 10 together. The trends are A1 B1 and A1 B2."""
+    query = program("A B+", slots=(NOTHING, SUM, LEAST))
+    arrays = behind(query, "A[ABB]", [5, 6, 20, 10])
+    assert cells(arrays, 1) == [2, 0, 0, 4, 0, 30]
+    assert extreme_cells(arrays, 1)[3::4] == [None, 10, 10]  # of A, B and ahead
+    arrays = behind(query, "A[ABB]", [5.0, 6.0, 20.0, 10.0])
+    assert real_cells(arrays, 1) == [0.0, 0.0, 0.0, 30.0, 0.0, 30.0]
 
 
 @pytest.mark.parametrize("values", [[2**63 - 1] * 2, [-(2**63)] * 2])
 def test_large_values_of_such_a_time(values: list[int]) -> None:
-    query = program("A B+", slots=(SUM,))
-    arrays = brought_up([query], events("AABB", [0, 1, 1, 1], [np.array([0, 0, *values])]))
-    assert cells(arrays) == [2, 0, 4, sum(values)]
+    arrays = behind(program("A B+", slots=(SUM,)), "A[ABB]", [0, 0, *values])
+    assert cells(arrays, 1) == [2, 0, 4, sum(values)]
 
 
 def test_a_label_that_reads_the_cell_it_writes() -> None:
     """Without a log, B adds A + B to B itself. In (SEQ(A, B))+ each A also follows a B."""
     assert cells(walked([program("A B+")], "ABBB", share=False)) == [1, 7]
-    assert cells(walked([program("A B", again=True)], "ABAB")) == [1 + 2, 1 + 3]
+    assert cells(behind(program("A B", again=True), "ABAB"), 1) == [1 + 2, 1 + 3]
 
 
 def test_moves_of_one_time_add_up_with_their_sums_and_extremes() -> None:
-    both = Slot(SlotKind.SUM, frozenset({0, 1}), 0), Slot(SlotKind.MIN, frozenset({0, 1}), 0)
-    stream = events("AABB", [0, 0, 1, 1], [np.array([1, 2, 10, 20])])
-    arrays = walked([program("A B", slots=both)], stream)
-    assert cells(arrays) == [2, 3, 4, 2 * 3 + 2 * 10 + 2 * 20]
-    assert extreme_cells(arrays)[2::3] == [1, 1]
-    stream = events("AABB", [0, 0, 1, 1], [np.array([1.0, 2.0, 10.0, 20.0])])
-    assert real_cells(walked([program("A B", slots=both[:1])], stream)) == [3.0, 66.0]
+    nothing, total, least = (Slot(slot.kind, frozenset({0, 1}), slot.value) for slot in (NOTHING, SUM, LEAST))
+    arrays = behind(program("A B", slots=(nothing, total, least)), "[AA][BB]", [1, 2, 10, 20])
+    assert cells(arrays, 1) == [2, 0, 3, 4, 0, 2 * 3 + 2 * 10 + 2 * 20]
+    assert extreme_cells(arrays, 1)[3::4] == [1, 1]
+    arrays = behind(program("A B", slots=(nothing, total)), "[AA][BB]", [1.0, 2.0, 10.0, 20.0])
+    assert real_cells(arrays, 1) == [0.0, 3.0, 0.0, 66.0]
 
 
 def test_nothing_stays_aside() -> None:
     """What the first time put aside would be added again at the second."""
-    arrays = walked([program("A B")], events("ABAB", [0, 0, 1, 1]))
+    arrays = behind(program("A B"), "[AB][AB]")
     assert not arrays.lane_section(s.ASIDE_USED).any()
-    assert cells(arrays) == [2, 1]
+    assert cells(arrays, 1) == [2, 1]
+
+
+def test_a_lane_leaves_out_events_outside_its_window() -> None:
+    """Of three A at one time, the window [1, 2) of places holds the second only."""
+    arrays = walked([OTHER, program("A+", extent=windows(1, 1, by_place=True))], valued("AAA", times=[0, 0, 0]))
+    assert cells(arrays, 1) == [2]
 
 
 # --- NOT --------------------------------------------------------------------------------------------------------------
@@ -153,18 +173,22 @@ def test_not_before_a_loop(text: str, b: int, guard: int) -> None:
 @pytest.mark.parametrize("exact", [True, False])
 def test_not_before_a_loop_ends_sums_and_extremes(exact: bool) -> None:
     """The trends are A1 B1, A1 B1 B2 and A2 B2, where B1 = 10 and B2 = 20. Full cells: A, B, guard, ahead."""
-    query = program("A !N B+", slots=(SUM, LEAST))
-    stream = events("ABNAB", values=[np.array([0.0, 10.0, 0.0, 0.0, 20.0])])
-    arrays = brought_up([query], stream, exact)
-    assert real_cells(arrays) == [0.0, 60.0, 0.0, 60.0]
-    stream = events("ABNAB", values=[np.array([0, 10, 0, 0, 20])])
-    arrays = brought_up([query], stream, exact)
-    assert extreme_cells(arrays)[2::3] == [None, 10, None, 10]
-    assert cells(arrays)[-2:] == [1 + 3, 60]
+    query = program("A !N B+", slots=(NOTHING, SUM, LEAST))
+    arrays = behind(query, "ABNAB", [0.0, 10.0, 0.0, 0.0, 20.0], exact)
+    assert real_cells(arrays, 1) == [0.0, 0.0, 0.0, 60.0, 0.0, 0.0, 0.0, 60.0]
+    arrays = behind(query, "ABNAB", [0, 10, 0, 0, 20], exact)
+    assert extreme_cells(arrays, 1)[3::4] == [None, 10, None, 10]
+    assert cells(arrays, 1)[-3:] == [1 + 3, 0, 60]
+
+
+def test_two_absences_of_a_query_end_their_own_guards() -> None:
+    """The cells are A, B, C, the A that no N has ended, and the B that no X has ended."""
+    for text, expected in (("ABC", [1, 1, 1, 1, 1]), ("ANBC", [1, 0, 0, 0, 0]), ("ABXC", [1, 1, 0, 1, 0])):
+        assert after("A !N B !X C", text) == expected
 
 
 def test_not_ends_an_extreme_of_the_guard() -> None:
     """Only the second A counts behind the N; its value is larger."""
-    least = Slot(SlotKind.MIN, frozenset({0}), 0)
-    arrays = walked([program("A !N B", slots=(least,))], events("ANAB", values=[np.array([1, 0, 5, 0])]))
-    assert extreme_cells(arrays)[1::2] == [1, 5, 5]  # of A, B and the guard
+    least = Slot(SlotKind.MIN, frozenset({0}), 1)
+    arrays = behind(program("A !N B", slots=(least,)), "ANAB", [1, 0, 5, 0])
+    assert extreme_cells(arrays, 1)[1::2] == [1, 5, 5]  # of A, B and the guard

@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from tests.event_queries.trends.enumerated import events, program, windows
+from tests.event_queries.trends.enumerated import answers, events, program, windows
 from tests.event_queries.trends.shared.letter_lanes import (
     NEVER,
+    OTHER,
     arrays_of,
     open_windows,
+    plan_of,
     results,
+    valued,
     walk,
     walked,
 )
 
-from ostinato.event_queries.plan.event_program import NO_WINDOW, Extent, Slot, SlotKind
+from ostinato.event_queries.plan.event_program import NO_WINDOW, Events, Extent, Program, Slot, SlotKind
 from ostinato.event_queries.trends.shared import sections as s
-from ostinato.event_queries.trends.shared.sections import section
+from ostinato.event_queries.trends.shared.lane_results import ResultCollector
 from ostinato.event_queries.trends.shared.shared_engine import KernelArrays
 
 pytestmark = [pytest.mark.kernel, pytest.mark.usefixtures("both_ways")]
 
 
+def after(query: Program, stream: Events, until: int = NEVER) -> KernelArrays:
+    """The arrays of a query behind another one without windows: its extent is extent 1."""
+    return walked([OTHER, query], stream, until=until)
+
+
 def at(*times: int, extent: Extent, until: int = NEVER) -> KernelArrays:
     """The arrays after an A at each of the times."""
-    return walked([program("A+", extent=extent)], events("A" * len(times), list(times)), until=until)
+    return after(program("A+", extent=extent), valued("A" * len(times), times=times), until)
 
 
 def found(arrays: KernelArrays) -> list[tuple[int, int]]:
-    """(window, count) of one query and sequence."""
-    return [result[2:] for result in results(arrays)]
+    """(window, count) of the second query, of one sequence."""
+    return [result[2:] for result in results(arrays) if result[0] == 1]
 
 
 # --- opening and closing ----------------------------------------------------------------------------------------------
@@ -51,19 +58,18 @@ def found(arrays: KernelArrays) -> list[tuple[int, int]]:
 )
 def test_the_windows_around_a_time_are_open(time: int, extent: Extent, expected: list[int], change: int) -> None:
     arrays = at(time, extent=extent)
-    assert open_windows(arrays) == expected
-    assert arrays.lane_section(s.OPEN_CHANGE).tolist() == [change]
+    assert open_windows(arrays, 1) == expected
+    assert arrays.lane_section(s.OPEN_CHANGE).tolist() == [s.FAR, change]
 
 
 def test_windows_that_count_events_begin_at_the_first() -> None:
     """Place 0 is in [0, 4) alone, though [-2, 2) would hold it."""
-    assert open_windows(at(50, extent=windows(4, 2, by_place=True))) == [0]
-    assert open_windows(at(50, 60, 70, extent=windows(4, 2, by_place=True))) == [0, 1]
+    assert open_windows(at(50, extent=windows(4, 2, by_place=True)), 1) == [0]
+    assert open_windows(at(50, 60, 70, extent=windows(4, 2, by_place=True)), 1) == [0, 1]
 
 
 def test_without_windows_one_is_open_until_the_end() -> None:
-    arrays = at(5, 10**9, extent=Extent())
-    assert open_windows(arrays) == [0]
+    assert open_windows(at(5, 10**9, extent=Extent())) == [0]
     assert found(at(5, 10**9, extent=Extent(), until=10**12)) == []
     assert found(at(5, 10**9, extent=Extent(), until=s.FAR)) == [(NO_WINDOW, 3)]
 
@@ -80,36 +86,38 @@ def test_an_event_at_the_end_of_a_window_closes_it_and_is_outside() -> None:
 
 def test_no_window_opens_in_a_gap() -> None:
     arrays = at(0, 10**15, extent=windows(4, 2))
-    assert open_windows(arrays) == [10**15 // 2 - 1, 10**15 // 2]
+    assert open_windows(arrays, 1) == [10**15 // 2 - 1, 10**15 // 2]
     assert found(arrays) == [(-2, 1), (0, 1)]
 
 
 def test_an_event_that_no_query_wants_moves_no_window() -> None:
-    arrays = walked([program("A+", extent=windows(4, 4))], events("AX", [0, 100]))
-    assert open_windows(arrays) == [0]
+    arrays = after(program("A+", extent=windows(4, 4)), valued("AX", times=[0, 100]))
+    assert open_windows(arrays, 1) == [0]
 
 
-def test_a_lane_starts_anew_in_its_next_window() -> None:
-    count = Slot(SlotKind.COUNT, frozenset({1}))
-    query = program("A B+", slots=(count, Slot(SlotKind.MIN, frozenset({1}), 0)), extent=windows(3, 3))
-    stream = events("ABBAB", values=[np.array([0, 1, 1, 0, 9])])
-    arrays = walked([query], stream, until=s.FAR)
-    assert found(arrays) == [(0, 3), (3, 1)]
-    first = int(section(arrays.results, s.RESULT_EXTREME, 2)[1])
-    assert section(arrays.results, s.RESULT_KEY, first + 2)[first + 1] == 9
-    assert arrays.log_section(s.ENTRY_LANES).tolist() == [0]
+@pytest.mark.parametrize("values", [[0, 1, 1, 0, 9, 0], [0.0, 1.0, 1.0, 0.0, 9.0, 0.0]], ids=["integers", "doubles"])
+def test_a_lane_starts_anew_in_its_next_window(values: list[float]) -> None:
+    """The windows [0, 3) and [3, 6) use one lane. A third has an A alone, and no result."""
+    slots = [Slot(kind, frozenset({1}), 1) for kind in (SlotKind.SUM, SlotKind.MIN, SlotKind.COUNT)]
+    some = [OTHER, program("A B+", slots=slots, extent=windows(3, 3))]
+    stream = valued("ABBABA", values, times=[0, 1, 2, 3, 4, 6])
+    arrays = walked(some, stream, until=s.FAR)
+    collector = ResultCollector(some, plan_of(some, stream).slot_indexes)
+    collector.take(arrays)
+    assert answers(collector.results(True, stream)[1]) == [(0, 0, 3, 4, 1, 4), (0, 3, 1, 9, 9, 1)]
+    assert arrays.log_section(s.ENTRY_LANES).tolist() == [0, 0]
 
 
 def test_the_log_counts_the_lanes_that_are_open() -> None:
-    assert at(5, extent=windows(4, 2)).log_section(s.ENTRY_LANES).tolist() == [2]
-    assert at(5, 50, extent=windows(4, 2)).log_section(s.ENTRY_LANES).tolist() == [2]
+    assert at(5, extent=windows(4, 2)).log_section(s.ENTRY_LANES).tolist() == [1, 2]
+    assert at(5, 50, extent=windows(4, 2)).log_section(s.ENTRY_LANES).tolist() == [1, 2]
 
 
 # --- results ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_window_without_a_trend_has_no_result() -> None:
-    arrays = walked([program("A B", extent=windows(2, 2))], "AABAAB", until=s.FAR)
+    arrays = after(program("A B", extent=windows(2, 2)), valued("AABAAB"), s.FAR)
     assert arrays.progress[s.RESULTS] == 1
     assert found(arrays) == [(4, 1)]
 
@@ -122,7 +130,7 @@ def test_queries_with_equal_windows_close_together() -> None:
 
 @pytest.mark.parametrize("room", [1, 2, 3])
 def test_full_results_stop_the_kernel_until_they_are_taken(room: int) -> None:
-    arrays = arrays_of([program("A+", extent=windows(4, 2))], events("AAAA", [0, 2, 4, 6]))
+    arrays = arrays_of([OTHER, program("A+", extent=windows(4, 2))], valued("AAAA", times=[0, 2, 4, 6]))
     arrays.results[s.RESULT_ROOM] = room
     taken = []
     while (status := walk(arrays, s.FAR)) == s.RESULTS_FULL:
@@ -168,4 +176,4 @@ def test_events_before_and_after_such_a_time() -> None:
 def test_labels_without_a_loop_in_a_separated_time(length: int, slide: int, expected: list[tuple[int, int]]) -> None:
     """The two B at places 1 and 2 have one time."""
     query = program("A B", extent=windows(length, slide, by_place=True))
-    assert found(walked([query], events("ABBAB", [0, 1, 1, 2, 3]), until=s.FAR)) == expected
+    assert found(after(query, valued("ABBAB", times=[0, 1, 1, 2, 3]), s.FAR)) == expected
