@@ -58,9 +58,8 @@ def test_all_queries_in_one_table(calls: DataFrame) -> None:
     measures_of_q2 = [row["measures"] for row in result if row["query"] == "q2"]
     expected = ost.match(ABD, CALLS).to_pylist()
     assert sorted(row["d"] for row in measures_of_q2) == sorted(row["d"] for row in expected)
-    assert {row["a"] for row in measures_of_q2} == {
-        str(row["a"]) for row in expected
-    }  # q4 has a text measure of this name, so both are text
+    # q4 has a text measure of the same name, so both are text.
+    assert {row["a"] for row in measures_of_q2} == {str(row["a"]) for row in expected}
     assert {row["measures"]["name"] for row in result if row["query"] == "q3"} == {"ANN", "BOB"}
     assert {row["group"]["who"] for row in result if row["query"] == "q4"} == {None}
 

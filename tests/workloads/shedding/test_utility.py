@@ -79,7 +79,8 @@ def check_estimates(patterns: tuple[str, ...], model: CostModel, estimate: Any, 
         np.testing.assert_allclose(getattr(estimates, name), getattr(expected, name), err_msg=name)
     for node, expected_values in enumerate(expected.contribution):
         values = estimates.contribution[estimates.contribution_at[node] : estimates.contribution_at[node + 1]]
-        assert values == pytest.approx(expected_values.ravel()), node
+        if expected_values.size:  # the naive estimates have none for the root
+            assert values == pytest.approx(expected_values.ravel()), node
 
 
 def test_partial_matches_that_are_not_kept_contribute_nothing() -> None:
