@@ -13,6 +13,7 @@ from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Exten
 from ostinato.event_queries.plan.output_slots import AverageOutput
 from ostinato.event_queries.trends.engine_choice import needs_graphlets
 from ostinato.event_queries.trends.engine_groups import EngineGroup
+from ostinato.event_queries.trends.separate.program_method import method_of
 from ostinato.explanation.merged_plan_text import declined_lines, merged_plan_lines
 from ostinato.explanation.readable import plain_name, readable
 from ostinato.explanation.text_sections import Section
@@ -165,8 +166,6 @@ def engine_lines(
     plan: EventsPlan, groups: Sequence[EngineGroup], names: Sequence[str], matchers: Matchers = _ENUMERATED
 ) -> list[str]:
     """The engine of each query, with reasons."""
-    from ostinato.event_queries.trends.separate.separate_engine import method_of  # loads numba
-
     lines = []
     for group in groups:
         members = list(dict.fromkeys(names[member.query] for member in group.members))

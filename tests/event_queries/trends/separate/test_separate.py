@@ -26,9 +26,9 @@ from ostinato.event_queries.plan.event_program import (
     Slot,
     SlotKind,
 )
-from ostinato.event_queries.trends.separate.ordered_plan import needs_visits
-from ostinato.event_queries.trends.separate.running_plan import in_place_order, needs_events
-from ostinato.event_queries.trends.separate.separate_engine import SeparateEngine, method_of
+from ostinato.event_queries.trends.separate.program_method import method_of, needs_events, needs_visits
+from ostinato.event_queries.trends.separate.running_plan import in_place_order
+from ostinato.event_queries.trends.separate.separate_engine import SeparateEngine
 from ostinato.kernels.numbers.python_numbers import Extended
 
 pytestmark = pytest.mark.kernel

@@ -25,7 +25,7 @@ from ostinato.event_queries.trends.separate.buffered_events import (
 )
 from ostinato.event_queries.trends.separate.ordered_at_once import results_at_once
 from ostinato.event_queries.trends.separate.ordered_edges import OrderedEdges
-from ostinato.event_queries.trends.separate.ordered_plan import needs_visits
+from ostinato.event_queries.trends.separate.program_method import needs_visits
 from ostinato.event_queries.trends.separate.totals import Counted, Totals, as_results, pack_totals, unpack_totals
 from ostinato.event_queries.trends.separate.visiting import Visit
 from ostinato.streams.stored_state import LARGEST, check, reading

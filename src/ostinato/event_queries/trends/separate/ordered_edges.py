@@ -42,7 +42,7 @@ PAIRS = 1 << 22
 
 
 class OrderedEdges:
-    """One program that `ordered_plan.needs_visits` accepts."""
+    """One program that `program_method.needs_visits` accepts."""
 
     def __init__(self, program: Program, exact: bool) -> None:
         self.program = program

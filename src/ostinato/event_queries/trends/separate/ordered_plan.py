@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ostinato.event_queries.automaton.trend_automaton import START, Transition
-from ostinato.event_queries.language.event_query import Selection
-from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Program
+from ostinato.event_queries.plan.event_program import EdgeTest, Program
 from ostinato.event_queries.trends.separate.ordered_kernel import (
     ABOVE,
     BELOW,
@@ -20,7 +19,7 @@ from ostinato.event_queries.trends.separate.ordered_kernel import (
     WITHOUT_EQUAL,
     OrderedPlan,
 )
-from ostinato.event_queries.trends.separate.running_plan import MOST_BITS, ints, is_single, offsets
+from ostinato.event_queries.trends.separate.running_plan import ints, offsets
 
 NO_TEST = -1
 BEFORE_ANY = (START, -1)
@@ -45,23 +44,6 @@ class Holder:
     kind: int = PLAIN
     test: int = NO_TEST
     result: bool = False
-
-
-def needs_visits(program: Program) -> str | None:
-    """The reason why holders can't evaluate a program with tested edges; None if they can."""
-    automaton = program.automaton
-    pairs = [(test.before, test.after) for test in program.edges]
-    if program.selection is not Selection.ANY:
-        return f"with {program.selection.value} an edge depends on the events that the test has failed before"
-    if not all(map(is_single, automaton.absences)):
-        return "several events together must be absent"
-    if len(set(pairs)) < len(pairs):
-        return "several tests of the same pair"
-    if program.extent.kind is BoundKind.SPAN and any(t.absences for t in automaton.transitions if t.source == START):
-        return "what must be absent before the first event depends on the last one"
-    if len(automaton.labels) + len(automaton.absences) > MOST_BITS:
-        return "more variables than bits in a word"
-    return None
 
 
 class HolderPlan:

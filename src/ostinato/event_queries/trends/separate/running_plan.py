@@ -1,4 +1,4 @@
-"""Program -> its running sums and the arrays for the kernel. Or the reason why it has none."""
+"""Program -> its running sums and the arrays for the kernel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.event_queries.automaton.trend_automaton import START, TrendAutomaton
+from ostinato.event_queries.automaton.trend_automaton import START
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.event_queries.plan.event_program import BoundKind, Program
 from ostinato.event_queries.trends.separate.running_arrays import (
@@ -20,40 +20,11 @@ from ostinato.event_queries.trends.separate.running_arrays import (
     RunningArrays,
 )
 
-MOST_BITS = 62
 SELECTIONS = {Selection.ANY: ANY, Selection.NEXT: NEXT, Selection.STRICT: STRICT}
 BOUNDS = {BoundKind.NONE: UNBOUNDED, BoundKind.SPAN: SPAN, BoundKind.WINDOWS: WINDOWS}
-MOST_LANES = 100_000
 
 RunningSum = tuple[int, frozenset[int], bool]
 """A state, the absences that empty the sum, and whether the sum only collects results."""
-
-
-def needs_events(program: Program) -> str | None:
-    """The reason why a program needs its events: the gain of an event depends on more than the states before it."""
-    automaton, extent = program.automaton, program.extent
-    before_start = any(t.absences for t in automaton.transitions if t.source == START)
-    between = any(t.absences for t in automaton.transitions if t.source != START)
-    if program.edges:
-        return "pairs of adjacent events are tested"
-    if not all(map(is_single, automaton.absences)):
-        return "several events together must be absent"
-    if between and program.selection is Selection.NEXT:
-        return "the forbidden events decide which event is next"
-    if before_start and extent.kind is BoundKind.SPAN:
-        return "what must be absent before the first event depends on the last one"
-    if program.selection is Selection.STRICT and extent.by_place and extent.kind is BoundKind.WINDOWS:
-        return "windows that count events may separate events of the same time"
-    if len(automaton.labels) + len(automaton.absences) > MOST_BITS:
-        return "more variables than bits in a word"
-    if extent.kind is BoundKind.WINDOWS and extent.length // extent.slide > MOST_LANES:
-        return "too many windows are open at a time"
-    return None
-
-
-def is_single(absence: TrendAutomaton) -> bool:
-    """Whether the first event of every match is a match by itself."""
-    return all(t.target in absence.accepting for t in absence.transitions if t.source == START)
 
 
 def make_plan(program: Program) -> RunningArrays:

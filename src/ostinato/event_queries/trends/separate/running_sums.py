@@ -26,7 +26,7 @@ Bools = NDArray[np.bool_]
 
 
 class RunningSums:
-    """One program that `running_plan.needs_events` accepts."""
+    """One program that `program_method.needs_events` accepts."""
 
     def __init__(self, program: Program, exact: bool) -> None:
         self.program = program

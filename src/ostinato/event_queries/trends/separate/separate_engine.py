@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
-from ostinato.event_queries.plan.event_program import NO_VALUE, BoundKind, EngineStep, Events, Program, TrendEngine
+from ostinato.event_queries.plan.event_program import NO_VALUE, EngineStep, Events, Program, TrendEngine
 from ostinato.event_queries.trends.separate.buffered import Buffered
-from ostinato.event_queries.trends.separate.ordered_plan import needs_visits
-from ostinato.event_queries.trends.separate.running_plan import needs_events
+from ostinato.event_queries.trends.separate.program_method import needs_events
 from ostinato.event_queries.trends.separate.running_sums import RunningSums
 from ostinato.streams.stored_state import check, reading
 
@@ -57,21 +56,6 @@ def _runner(program: Program, exact: bool) -> RunningSums | Buffered:
 def real_slots(program: Program, events: Events) -> list[bool]:
     """For each slot, whether its values are doubles."""
     return [s.value != NO_VALUE and events.values[s.value].dtype == np.float64 for s in program.slots]
-
-
-def method_of(program: Program) -> str:
-    """Describes how the engine runs a program, for `explain`."""
-    why = needs_events(program)
-    if why is None and program.extent.kind is BoundKind.SPAN:
-        return "running sums for each state of the automaton and each start that is still inside the length"
-    if why is None:
-        return "running sums for each state of the automaton: an event costs the same however many came before"
-    visits = needs_visits(program)
-    if visits is not None:
-        return f"each event visits the earlier ones of its window ({visits})"
-    if any(test.op is None for test in program.edges):
-        return f"each event visits those earlier ones of its window that a test of pairs asks for ({why})"
-    return f"sums by the rank of a value: an event costs the logarithm of its window's size ({why})"
 
 
 # --- a sequence's state -----------------------------------------------------------------------------------------------
