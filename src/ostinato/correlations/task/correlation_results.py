@@ -22,7 +22,7 @@ from ostinato.rows.batches import one_array
 from ostinato.rows.times import times_of
 from ostinato.streams.record_batches import joined, split
 
-KEY, START, END, POSITION = "__ost_key", "__ost_start", "__ost_end", "__ost_place"
+KEY, START, END = "__ost_key", "__ost_start", "__ost_end"
 LIVE, ARCHIVE = "live", "archive"
 
 
@@ -30,10 +30,11 @@ def output_fields(task: CorrelationTask) -> pa.Schema:
     """The columns of results: the correlation's own, then those of the live and the archive match."""
     kind = task.live.time_columns.type
     own = [pa.field(CORRELATION_START, kind), pa.field(CORRELATION_END, kind)]
-    return pa.schema([*own, *_fields(task.live, LIVE), *_fields(task.archive, ARCHIVE)])
+    return pa.schema([*own, *side_fields(task.live, LIVE), *side_fields(task.archive, ARCHIVE)])
 
 
-def _fields(side: SideTask, prefix: str) -> list[pa.Field]:
+def side_fields(side: SideTask, prefix: str) -> list[pa.Field]:
+    """The output columns of one side."""
     plan = side.typed.plan
     shown = [side.column_type(name) for name in plan.shown]
     return [
@@ -50,8 +51,6 @@ class ResultWriter:
         self.schema = output_fields(task)
         own = [pa.field(name, pa.int64()) for name in (KEY, START, END)]
         self.waiting_schema = pa.schema([*own, *self.schema])
-        cached = [pa.field(name, pa.int64()) for name in (KEY, POSITION, START, END)]
-        self.cache_schema = pa.schema([*cached, *_fields(task.archive, ARCHIVE)])
         self._texts = frozenset(name for name in task.live.typed.plan.shown if _is_text(task.live.column_type(name)))
         self._equal_keys = [
             (live_name, archive_name)
@@ -74,7 +73,7 @@ class ResultWriter:
         start = times_of(growths.start, task.live.time_columns.type).take(pa.array(pairs.growth))
         end = times_of(outcome.live.end, task.live.time_columns.type).take(pa.array(pairs.live))
         in_order = [of_archive[name] for name in task.archive.output_names]
-        return NewResults(pairs, outcome, _typed([start, end, *of_live.values(), *in_order], self.schema))
+        return NewResults(pairs, outcome, typed_batch([start, end, *of_live.values(), *in_order], self.schema))
 
     def _live_columns(
         self, live: WindowSide, outcome: StepOutcome, number: Ints | None, pairs: OrderedPairs
@@ -126,15 +125,6 @@ class ResultWriter:
         position[np.concatenate([np.flatnonzero(is_new), np.flatnonzero(~is_new)])] = np.arange(len(is_new))
         columns = [one_array(pa.chunked_array(column)).take(pa.array(position)) for column in zip(*pieces, strict=True)]
         return dict(zip(names, columns, strict=True))
-
-    def cache(self, outcome: StepOutcome, chosen: Ints, before: CorrelationState) -> pa.RecordBatch | None:
-        """The result cache: growths that later steps may need, with their values."""
-        if not len(chosen):
-            return None
-        growths = outcome.growths.take(chosen)
-        numbers = [pa.array(column) for column in (growths.key, growths.position, growths.start, growths.end)]
-        values = self.archive_values(outcome, chosen, before, self.task.archive.output_names)
-        return _typed([*numbers, *values.values()], self.cache_schema)
 
     def split(
         self, waiting_results: pa.RecordBatch | None, new: NewResults | None, first_possible: Ints | None
@@ -190,12 +180,6 @@ def _times_of(results: pa.RecordBatch) -> ResultTimes:
     return ResultTimes(*(np.asarray(results.column(name)) for name in (KEY, START, END)))
 
 
-def cached_starts(cache: pa.RecordBatch) -> int:
-    """Number of archive starts in the cache. Growths of a start are adjacent."""
-    key, position = np.asarray(cache.column(KEY)), np.asarray(cache.column(POSITION))
-    return 1 + int(((key[1:] != key[:-1]) | (position[1:] != position[:-1])).sum())
-
-
 def _compacted(chosen: Ints, times_chosen: Ints) -> tuple[Ints, pa.Array]:
     """The distinct chosen indices, ascending, and the position of each choice among them."""
     used = np.flatnonzero(times_chosen)
@@ -209,7 +193,8 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind))
 
 
-def _typed(arrays: Sequence[pa.Array], schema: pa.Schema) -> pa.RecordBatch:
+def typed_batch(arrays: Sequence[pa.Array], schema: pa.Schema) -> pa.RecordBatch:
+    """The arrays, cast to the types of the schema."""
     fitting = [
         array if array.type == field.type else array.cast(field.type)
         for array, field in zip(arrays, schema, strict=True)

@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.correlations.strategies.sides import Ints
-from ostinato.correlations.task.correlation_results import KEY, POSITION, START, ResultWriter
+from ostinato.correlations.task.correlation_results import KEY, START, ResultWriter
 from ostinato.correlations.task.correlation_state import OFFSET, STATE, CorrelationState, Marks
 from ostinato.correlations.task.correlation_task import CorrelationTask, SideTask
+from ostinato.correlations.task.result_cache import POSITION, cache_schema
 from ostinato.kernels.constants import NO_TIME
 from ostinato.streams.stored_state import LARGEST, check, check_columns_are, check_ranges, whole_numbers
 
@@ -104,7 +105,7 @@ def _check_by_key(state: CorrelationState, writer: ResultWriter) -> None:
         offset = whole_numbers(state.open_starts.column(OFFSET), STATE)
         check_ranges(STATE, {"an open start": (offset, 0, state.marks.archive_rows[key] - 1)})
     for batch, schema, then in (
-        (state.cache, writer.cache_schema, POSITION),
+        (state.cache, cache_schema(writer.task), POSITION),
         (state.held, writer.waiting_schema, START),
     ):
         if batch is not None:

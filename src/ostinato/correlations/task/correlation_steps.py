@@ -10,11 +10,12 @@ import pyarrow as pa
 
 from ostinato.clause.matching.growths import ProbeMode
 from ostinato.correlations.strategies.sides import Ints, RowTimes, first_longer
-from ostinato.correlations.strategies.step_matches import NOT_FOUND_HERE, Growths, Modes
+from ostinato.correlations.strategies.step_matches import Modes
 from ostinato.correlations.strategies.steps import CodesOfValues, StepInput
 from ostinato.correlations.task.correlation_intake import StepIntake
 from ostinato.correlations.task.correlation_state import CorrelationState
 from ostinato.correlations.task.correlation_task import CorrelationTask, SideTask
+from ostinato.correlations.task.result_cache import cached_growths
 from ostinato.correlations.task.side_rows import SideWorker, WindowSide
 from ostinato.kernels.constants import NO_TIME
 from ostinato.streams.record_batches import as_batch
@@ -59,7 +60,7 @@ def step_of(
         reopened=_reopened(before, intake, archive_at),
         archive_end=archive_end,
         base=marks.base,
-        known_growths=_cached_growths(before),
+        known_growths=cached_growths(before.cache),
         finished=finished,
         codes=codes,
     )
@@ -98,14 +99,6 @@ def _reopened(before: CorrelationState, intake: StepIntake, archive_at: Ints) ->
     read_back = before.marks.base - intake.marks.base[: len(before.marks.base)]
     rows: Ints = archive_at[key] + offset + read_back[key]
     return rows
-
-
-def _cached_growths(before: CorrelationState) -> Growths:
-    """The archive matches of the cache."""
-    if before.cache is None:
-        return Growths.none()
-    key, position, start, end = (np.asarray(column) for column in before.cache.columns[:4])
-    return Growths(key, position, start, end, np.full(len(key), NOT_FOUND_HERE), np.arange(len(key)))
 
 
 # --- many rows --------------------------------------------------------------------------------------------------------

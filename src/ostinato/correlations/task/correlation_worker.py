@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from ostinato.correlations.strategies.contained import by_past
@@ -20,8 +19,8 @@ from ostinato.correlations.strategies.steps import AllLive, StepInput, all_live
 from ostinato.correlations.strategies.strategies import Strategy, strategy
 from ostinato.correlations.strategies.trial import try_out
 from ostinato.correlations.task.correlation_intake import RowIntake, StepIntake
-from ostinato.correlations.task.correlation_memory import Outlook, live_numbers, outlook_of, remember
-from ostinato.correlations.task.correlation_results import ResultWriter, cached_starts
+from ostinato.correlations.task.correlation_memory import live_numbers, outlook_of, remember
+from ostinato.correlations.task.correlation_results import ResultWriter
 from ostinato.correlations.task.correlation_state import (
     NEW,
     STATE,
@@ -35,6 +34,7 @@ from ostinato.correlations.task.correlation_state_checks import check_state
 from ostinato.correlations.task.correlation_steps import Sides, StepRows, in_steps, step_of
 from ostinato.correlations.task.correlation_task import DEFAULT_OPTIONS, CorrelationOptions, CorrelationTask, SideTask
 from ostinato.correlations.task.join_codes import SlotCodes, indexed_slots
+from ostinato.correlations.task.result_cache import cached_starts, new_cache
 from ostinato.correlations.task.side_rows import THREAD_CLOCK, SideWorker, WindowSide
 from ostinato.correlations.task.step_planner import (
     PlannerState,
@@ -252,7 +252,7 @@ class Correlator:
         outlook = outlook_of(self.task, step, outcome, intake.known_until, intake.marks.missing, caches=self.caches)
         waits = self.options.ordered and not finished
         results, waiting_results = self.writer.split(before.held, new, outlook.first_possible if waits else None)
-        cache = self._cache(before, outcome, outlook) if self.caches and not finished else None
+        cache = new_cache(self.writer, outcome, outlook.future, before) if self.caches and not finished else None
         memory = remember(self.task, intake, step, outcome, outlook, self.capacity, numbered, [cache, waiting_results])
         counts = StepCounts(
             rows=intake.arrived,
@@ -274,14 +274,6 @@ class Correlator:
         return AdvancedStep(
             results, replace(state, totals=totals), no_ranges(self.task), counts, found_pairs.planner_state
         )
-
-    def _cache(self, before: CorrelationState, outcome: StepOutcome, outlook: Outlook) -> pa.RecordBatch | None:
-        growths = outcome.growths
-        chosen = np.arange(len(growths.key)) if outcome.remembered is None else outcome.remembered
-        reached = outlook.future.is_reached(
-            growths.key[chosen], growths.start[chosen], growths.position[chosen], self.task.region
-        )
-        return self.writer.cache(outcome, chosen[reached], before)
 
     def _joined_steps(self, done: Sequence[AdvancedStep]) -> AdvancedStep:
         """Joins the results of several steps. In each key, results of earlier steps come first."""
