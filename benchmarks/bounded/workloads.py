@@ -12,9 +12,9 @@ from ostinato.clause.language.clause_query import as_clause_query
 from ostinato.event_queries.enumeration.event_matches import EventMatches, find_event_matches
 from ostinato.event_queries.enumeration.match_conditions import run_conditions
 from ostinato.event_queries.enumeration.match_limits import MatchLimits
-from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.task.match_columns import Scene
 from ostinato.event_queries.task.trend_worker import TrendWorker
+from ostinato.event_queries.workload_options import WorkloadOptions
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import Settings
 from ostinato.local.local_clause import match_table
@@ -77,7 +77,7 @@ class EventWork:
 def event_work(texts: Sequence[str], table: pa.Table) -> EventWork:
     """Event queries of one stream, none of which the shared matcher declines."""
     names = tuple(f"q{number}" for number in range(1, len(texts) + 1))
-    local = LocalEvents([events(text) for text in texts], names, table.schema, EventOptions(), SETTINGS)
+    local = LocalEvents([events(text) for text in texts], names, table.schema, WorkloadOptions(), SETTINGS)
     typed = local.typed
     found = bounded_programs(typed, names)
     assert not found.declined, found.declined

@@ -33,3 +33,10 @@ def test_ansi() -> None:
 def test_a_zone_that_is_none() -> None:
     with pytest.raises(QueryError, match="timezone can't be 'Mars'"):
         ost.Workload([CLAUSE.format("1")]).run(ROWS, timezone="Mars")
+
+
+@pytest.mark.parametrize("option", [{"numbers": "text"}, {"approximate": True}])
+def test_options_of_aggregates_are_refused_if_no_query_has_any(option: dict[str, object]) -> None:
+    with pytest.raises(QueryError, match=f"{next(iter(option))} is the form of aggregates") as caught:
+        ost.Workload([CLAUSE.format("1")], **option)
+    assert caught.value.code == "INVALID_OPTION"

@@ -15,9 +15,9 @@ from tests.laws.declined import TRENDS, Declined
 from tests.laws.event_strategies import bind, event_table, event_tables, sharing_workloads
 from tests.laws.trend_programs import Prepared, at_once, in_steps, prepared_workload
 
-from ostinato.event_queries.event_options import Sharing
 from ostinato.event_queries.task.engines import engine_of
 from ostinato.event_queries.trends.engine_groups import groups_of_stream
+from ostinato.event_queries.workload_options import Sharing
 from ostinato.reference.trend_matches import time_us
 
 CUTS = st.lists(st.integers(0, 100), max_size=3)

@@ -10,7 +10,7 @@ import pytest
 
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.errors import MatchError
-from ostinato.event_queries.event_options import EventOptions
+from ostinato.event_queries.workload_options import WorkloadOptions
 from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import VirtualClock
 from ostinato.kernels.numbers.number_columns import NumberForm
@@ -27,8 +27,8 @@ from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 CLAUSE = "ORDER BY ts MEASURES count(*) AS n PATTERN (A) DEFINE A AS x > 1"
 BOUNDED = BoundRequest(latency_bound="1 s", weights={"q1": 2.0}, clock=VirtualClock())
 ONE = ClauseDefinition(CLAUSE, None, "{}", "ts timestamp", Settings(), Limits(), StreamSettings())
-EVENTS = EventsDefinition(("q",), ("q1",), "{}", "ts", Settings(), EventOptions(), BOUNDED, False, "[]")
-CLAUSES = ClausesDefinition((CLAUSE,), ("q1",), "{}", "ts", Settings(), EventOptions(), UNBOUNDED, (None,))
+EVENTS = EventsDefinition(("q",), ("q1",), "{}", "ts", Settings(), WorkloadOptions(), BOUNDED, False, "[]")
+CLAUSES = ClausesDefinition((CLAUSE,), ("q1",), "{}", "ts", Settings(), WorkloadOptions(), UNBOUNDED, (None,))
 SUMMARY = SummaryDefinition(
     SummaryQuery("A B", 6, 4), SummaryColumns("kind", "ts"), NumberForm.DECIMAL, 4, "{}", None, Settings()
 )
@@ -58,7 +58,7 @@ OTHERS: list[tuple[StreamDefinition, StreamDefinition]] = [
     (ONE, replace(ONE, stream=StreamSettings(buckets=5))),
     (ONE, replace(ONE, clause=CLAUSE.replace("> 1", "> 2"))),
     (ONE, replace(ONE, settings=Settings(ansi=False))),
-    (EVENTS, replace(EVENTS, options=EventOptions(buckets=5))),
+    (EVENTS, replace(EVENTS, options=WorkloadOptions(buckets=5))),
     (EVENTS, replace(EVENTS, engines="[([(0, 0)], True)]")),
     (CLAUSES, replace(CLAUSES, names=("q2",))),
     (CLAUSES, replace(CLAUSES, request=BOUNDED)),
@@ -67,7 +67,7 @@ OTHERS: list[tuple[StreamDefinition, StreamDefinition]] = [
 ]
 SAME: list[tuple[StreamDefinition, StreamDefinition]] = [
     (ONE, replace(ONE, limits=Limits(7), stream=StreamSettings(late="show"), columns="[]")),
-    (EVENTS, replace(EVENTS, options=EventOptions(max_matches=7))),
+    (EVENTS, replace(EVENTS, options=WorkloadOptions(max_matches=7))),
     (CLAUSES, replace(CLAUSES, queries=(CLAUSE.replace("PATTERN", "\n  PATTERN"),))),
     (SUMMARY, replace(SUMMARY, form=NumberForm.TEXT)),
     (replace(SUMMARY, trigger="a"), replace(SUMMARY, trigger="b")),

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.options import a_text, shown
 from ostinato.errors import QueryError
-from ostinato.event_queries.event_options import changed_options
 from ostinato.event_queries.event_request import EventRequest
 from ostinato.event_queries.language.event_binding import TypeArgument, bind_event_query
 from ostinato.event_queries.language.event_parser import parse_event_query
 from ostinato.event_queries.language.event_query import EventQuery
 from ostinato.event_queries.language.event_to_sql import event_query_to_sql
+from ostinato.event_queries.workload_options import changed_options
 from ostinato.rows.arrow_tables import spark_dataframe
 
 if TYPE_CHECKING:

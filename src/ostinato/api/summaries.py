@@ -23,8 +23,8 @@ from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible
 from ostinato.calls.options import a_text, is_number, one_of, shown, whole_number
 from ostinato.errors import QueryError
-from ostinato.event_queries.event_options import Numbers
 from ostinato.event_queries.language.event_query import Selection
+from ostinato.event_queries.workload_options import Numbers
 from ostinato.expressions.intervals import parse_interval
 from ostinato.kernels.numbers.number_columns import NumberForm
 from ostinato.rows.arrow_tables import spark_dataframe

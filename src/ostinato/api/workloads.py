@@ -24,8 +24,8 @@ from ostinato.clause.language.clause_builder import PatternQuery
 from ostinato.clause.language.clause_query import ClauseQuery, as_clause_query
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import QueryError
-from ostinato.event_queries.event_options import EventOptions, changed_options
 from ostinato.event_queries.language.event_binding import TypeArgument
+from ostinato.event_queries.workload_options import WorkloadOptions, changed_options
 from ostinato.expressions.lexer import tokenize
 from ostinato.expressions.types import Settings
 from ostinato.local.local_settings import local_settings, refuse_settings
@@ -131,13 +131,15 @@ class Workload(WorkloadRequest):
         `EventsQuery.with_options`, for all queries: `numbers`, `approximate`, `sharing`, ...
         """
         named_queries = _named(queries, names)
-        event_options = changed_options(EventOptions(), options, also=BoundRequest.__slots__)
-        parsed = tuple(_read(query, name, type, time, event_options) for name, query in named_queries.items())
+        workload_options = changed_options(WorkloadOptions(), options, also=BoundRequest.__slots__)
+        parsed = tuple(_read(query, name, type, time, workload_options) for name, query in named_queries.items())
+        if not any(isinstance(query, EventsQuery) for query in parsed):
+            _refuse_number_options(options)
         request = BoundRequest(latency_bound, memory_bound, selection_ratio, batch_budget, weights, clock)
         request.bounds(tuple(named_queries))  # raises for bad amounts, and for names that aren't queries
         object.__setattr__(self, "queries", parsed)
         object.__setattr__(self, "names", tuple(named_queries))
-        object.__setattr__(self, "options", event_options)
+        object.__setattr__(self, "options", workload_options)
         object.__setattr__(self, "request", request)
 
     @only_our_errors()
@@ -193,18 +195,29 @@ def _named(queries: Any, names: Any) -> dict[str, Any]:
 
 
 def _read(
-    query: Any, name: str, type: TypeArgument, time: str | None, options: EventOptions
+    query: Any, name: str, type: TypeArgument, time: str | None, options: WorkloadOptions
 ) -> EventsQuery | ClauseQuery:
     if isinstance(query, PatternQuery | MatchRecognize) or (isinstance(query, str) and _is_clause(query)):
         return as_clause_query(query)
     event_query = events(query, type=type, time=time)
-    if event_query.options not in (EventOptions(), options):
+    if event_query.options not in (WorkloadOptions(), options):
         raise QueryError(
             "INVALID_OPTION",
             f"query '{name}' has options of its own, but those of a workload hold for all of its queries",
             hint="ost.Workload([...], numbers=..., approximate=...)",
         )
     return replace(event_query, options=options)
+
+
+def _refuse_number_options(options: Mapping[str, Any]) -> None:
+    """Raises INVALID_OPTION for options that only event queries read."""
+    for name in ("numbers", "approximate"):
+        if name in options:
+            raise QueryError(
+                "INVALID_OPTION",
+                f"{name} is the form of aggregates of event queries, and this workload has only MATCH_RECOGNIZE",
+                hint=f"leave {name} out; MEASURES have the types of their expressions",
+            )
 
 
 def _is_clause(text: str) -> bool:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ostinato.errors import errors_quoting
-from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.language.event_binding import TypeArgument, bind_event_query
 from ostinato.event_queries.language.event_query import BoundEventQuery, EventQuery, GroupColumn
+from ostinato.event_queries.workload_options import WorkloadOptions
 from ostinato.expressions.types import Settings
 
 
@@ -21,7 +21,7 @@ class EventRequest:
     """The column with the events' types, or a condition for each type, if the text has neither."""
     time: str | None = None
     """The column with the events' times, if the text has none."""
-    options: EventOptions = EventOptions()
+    options: WorkloadOptions = WorkloadOptions()
 
 
 def bound_queries(queries: Sequence[EventRequest], columns: Sequence[str], settings: Settings) -> list[BoundEventQuery]:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.event_request import EventRequest, bound_queries, with_groups
 from ostinato.event_queries.plan.event_plan import plan_events
 from ostinato.event_queries.plan.event_types import TypedEventsPlan, type_events
 from ostinato.event_queries.task.output_columns import trend_columns
 from ostinato.event_queries.task.trend_worker import TrendWorker, WorkerOutput
+from ostinato.event_queries.workload_options import WorkloadOptions
 from ostinato.expressions import types as t
 from ostinato.expressions.evaluate import PreparedExpression, prepare
 from ostinato.expressions.syntax import Expr
@@ -39,7 +39,7 @@ class LocalEvents:
         queries: Sequence[EventRequest],
         names: Sequence[str],
         schema: pa.Schema,
-        options: EventOptions,
+        options: WorkloadOptions,
         settings: t.Settings,
         request: BoundRequest = UNBOUNDED,
     ) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ostinato.clause.language.clause_query import ClauseQuery
-from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.event_request import EventRequest
+from ostinato.event_queries.workload_options import WorkloadOptions
 from ostinato.workloads.bound_request import BoundRequest
 
 
@@ -16,7 +16,7 @@ class WorkloadRequest:
 
     queries: tuple[EventRequest | ClauseQuery, ...]
     names: tuple[str, ...]
-    options: EventOptions
+    options: WorkloadOptions
     request: BoundRequest
     """The bounds of the workload."""
 

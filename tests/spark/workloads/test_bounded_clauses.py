@@ -10,7 +10,7 @@ from tests.local.test_local_clauses import AB, ABD, CALLS, FIRST
 
 import ostinato as ost
 from ostinato.clause.language.clause_query import as_clause_query
-from ostinato.event_queries.event_options import EventOptions
+from ostinato.event_queries.workload_options import WorkloadOptions
 from ostinato.spark.workload_rows.common_rows import common_rows
 from ostinato.spark.workloads.clause_dataframes import SparkClauses
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
@@ -30,7 +30,7 @@ def clauses(
 ) -> SparkClauses:
     names = [f"q{i}" for i in range(1, len(queries) + 1)]
     return SparkClauses(
-        [as_clause_query(query) for query in queries], names, df, EventOptions(sharing=sharing), request
+        [as_clause_query(query) for query in queries], names, df, WorkloadOptions(sharing=sharing), request
     )
 
 

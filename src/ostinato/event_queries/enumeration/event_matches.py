@@ -236,7 +236,10 @@ class _EventSearch:
             first, end, np.array([block_row]), np.array([block_end]), np.zeros(1, np.bool_), np.zeros(1, np.int64)
         )
         nothing = np.zeros_like(rules.bulk)
-        one_end = rules._replace(marks=s.PER_START, bulk=nothing, limit=s.NO_LIMIT, largest_rows=_NO_ROWS_LIMIT)
+        # A row before the range has no end, but a later one may: ends aren't ordered.
+        one_end = rules._replace(
+            marks=s.PER_START, ordered_ends=False, bulk=nothing, limit=s.NO_LIMIT, largest_rows=_NO_ROWS_LIMIT
+        )
         ends = np.empty_like(self.ends)
         for low, high in self._ending_times(block_row, int(end[0])):
             before = int(progress[s.MATCHES])

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.language.event_query import WindowEdge
 from ostinato.event_queries.plan.event_plan import QueryPlan
 from ostinato.event_queries.plan.event_program import Events, Extent, QueryResults
@@ -24,6 +23,7 @@ from ostinato.event_queries.task.engines import engine_of
 from ostinato.event_queries.task.shared_matching import SharedMatching
 from ostinato.event_queries.task.trend_worker import TrendWorker
 from ostinato.event_queries.trends.engine_groups import Member, groups_of_stream
+from ostinato.event_queries.workload_options import WorkloadOptions
 from ostinato.expressions.values.value_order import group_numbers
 from ostinato.rows.batches import Batch, batch_of
 from ostinato.rows.times import microseconds_of
@@ -70,7 +70,7 @@ class TrendStreamWorker:
         names: Sequence[str],
         shipped: pa.Schema,
         conditions: Sequence[tuple[str, int]],
-        options: EventOptions = EventOptions(),
+        options: WorkloadOptions = WorkloadOptions(),
         sharing_of: Callable[[TypedEventsPlan, Sequence[str]], SharedMatching | None] = lambda typed, names: None,
         *,
         fingerprint: str,

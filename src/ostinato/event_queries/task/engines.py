@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ostinato.event_queries.event_options import Sharing
 from ostinato.event_queries.plan.event_program import Program, TrendEngine
 from ostinato.event_queries.trends.engine_choice import needs_graphlets
 from ostinato.event_queries.trends.engine_groups import EngineGroup
 from ostinato.event_queries.trends.graphlets.graphlet_engine import GraphletEngine
 from ostinato.event_queries.trends.separate.separate_engine import SeparateEngine
 from ostinato.event_queries.trends.shared.shared_engine import SharedEngine
+from ostinato.event_queries.workload_options import Sharing
 
 
 def engine_of(group: EngineGroup, exact: bool, sharing: Sharing) -> TrendEngine:

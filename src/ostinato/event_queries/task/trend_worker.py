@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from ostinato.errors import MatchError, errors_quoting
 from ostinato.event_queries.enumeration.match_conditions import MatchConditions, run_conditions
-from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.event_queries.plan.event_plan import QueryPlan
 from ostinato.event_queries.plan.event_program import BoundKind, Events, Program, QueryResults, SlotKind
@@ -31,6 +30,7 @@ from ostinato.event_queries.task.pair_tests import tie_pair_tests
 from ostinato.event_queries.task.sequences import SequenceKeys, Sequences, find_sequences
 from ostinato.event_queries.task.shared_matching import SharedMatching
 from ostinato.event_queries.trends.engine_groups import Member, groups_of_stream
+from ostinato.event_queries.workload_options import WorkloadOptions
 from ostinato.expressions.evaluate import evaluate
 from ostinato.expressions.syntax import Expr, Literal
 from ostinato.expressions.values.vectors import Vector, from_arrow
@@ -61,7 +61,7 @@ class TrendWorker:
         self,
         typed: TypedEventsPlan,
         names: Sequence[str],
-        options: EventOptions = EventOptions(),
+        options: WorkloadOptions = WorkloadOptions(),
         shared: SharedMatching | None = None,
     ) -> None:
         """`shared` matches queries together. With None, each query that returns matches is enumerated by itself."""

@@ -17,8 +17,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
-from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.event_request import EventRequest, bound_queries, with_groups
+from ostinato.event_queries.workload_options import WorkloadOptions
 from ostinato.expressions.syntax import Column
 from ostinato.rows.column_names import ERROR
 from ostinato.rows.workload_layout import OutputColumn, make_layout
@@ -49,7 +49,7 @@ class SparkEvents:
         queries: Sequence[EventRequest],
         names: Sequence[str],
         df: DataFrame,
-        options: EventOptions,
+        options: WorkloadOptions,
         request: BoundRequest = UNBOUNDED,
         *,
         for_stream: bool = False,

@@ -16,11 +16,11 @@ from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
 from ostinato.event_queries.enumeration.match_conditions import run_conditions
-from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.language.event_query import BoundEventQuery
 from ostinato.event_queries.plan.event_plan import VARIABLE, EventsPlan, plan_events
 from ostinato.event_queries.plan.event_types import TypedEventsPlan, type_events
 from ostinato.event_queries.task.output_columns import trend_columns
+from ostinato.event_queries.workload_options import WorkloadOptions
 from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Expr, Operator
 from ostinato.rows.column_names import ERROR
@@ -67,7 +67,7 @@ class Shuffle:
         numbers: tuple[int, ...],
         names: Sequence[str],
         key: ShuffleKey,
-        options: EventOptions,
+        options: WorkloadOptions,
         request: BoundRequest,
     ) -> None:
         """`names` are those of all queries of the workload, `numbers` those of the queries of this shuffle."""

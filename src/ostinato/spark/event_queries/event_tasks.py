@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.plan.event_program import joined_results
 from ostinato.event_queries.plan.event_types import TypedEventsPlan
 from ostinato.event_queries.task.group_partials import packed, unpacked
 from ostinato.event_queries.task.group_results import results_by_group
+from ostinato.event_queries.workload_options import WorkloadOptions
 from ostinato.rows.batches import Batch, OutputRows, batch_of, batches_of
 from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.rows.loss_report import Report
@@ -37,7 +37,7 @@ class EventsTask:
 
     typed: TypedEventsPlan
     names: tuple[str, ...]
-    options: EventOptions
+    options: WorkloadOptions
     request: BoundRequest
     shared: SharedPlans | None
     """The plans of the shared matcher, if the driver has made them."""

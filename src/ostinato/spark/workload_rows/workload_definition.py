@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ostinato.event_queries.event_options import EventOptions
+from ostinato.event_queries.workload_options import WorkloadOptions
 from ostinato.expressions.types import Settings
 from ostinato.spark.streams.stream_definition import StreamDefinition
 from ostinato.workloads.bound_request import BoundRequest
@@ -22,7 +22,7 @@ class WorkloadDefinition(StreamDefinition):
     shipped: str
     """The shipped columns, which the state stores, with their Arrow types."""
     settings: Settings
-    options: EventOptions
+    options: WorkloadOptions
     request: BoundRequest
 
 
@@ -33,6 +33,6 @@ def workload_values(values: dict[str, Any]) -> dict[str, Any]:
         "queries": tuple(values["queries"]),
         "names": tuple(values["names"]),
         "settings": Settings(**values["settings"]),
-        "options": EventOptions(**values["options"]),
+        "options": WorkloadOptions(**values["options"]),
         "request": BoundRequest.from_values(values["request"]),
     }

@@ -17,7 +17,7 @@ from pyspark.sql import types as s
 
 from ostinato.clause.language.clause_query import ClauseQuery
 from ostinato.clause.plan.match_plan import MatchPlan
-from ostinato.event_queries.event_options import EventOptions
+from ostinato.event_queries.workload_options import WorkloadOptions
 from ostinato.rows.column_names import ERROR
 from ostinato.spark.session.session_settings import session_settings
 from ostinato.spark.shipping.row_errors import RAISES
@@ -37,7 +37,7 @@ class SparkClauses:
         queries: Sequence[ClauseQuery],
         names: Sequence[str],
         df: DataFrame,
-        options: EventOptions,
+        options: WorkloadOptions,
         request: BoundRequest = UNBOUNDED,
     ) -> None:
         """Raises BOUND_NOT_SUPPORTED for a query with a bound whose state can't be shed, and the errors of clauses."""

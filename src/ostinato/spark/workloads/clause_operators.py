@@ -21,7 +21,7 @@ from ostinato.clause.plan.clause_inputs import share_inputs
 from ostinato.clause.plan.match_plan import MatchPlan, PlanInput, make_plan
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.errors import errors_quoting
-from ostinato.event_queries.event_options import EventOptions
+from ostinato.event_queries.workload_options import WorkloadOptions
 from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Column, ColumnRef, Expr, rebuild
 from ostinato.expressions.types import Settings
@@ -46,7 +46,7 @@ class ClauseWorkload:
     names: tuple[str, ...]
     df: DataFrame
     settings: Settings
-    options: EventOptions
+    options: WorkloadOptions
     request: BoundRequest
     """Without the bounds of other queries."""
 

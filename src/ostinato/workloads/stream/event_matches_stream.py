@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.event_queries.event_options import EventOptions
 from ostinato.event_queries.plan.event_types import TypedEventsPlan
 from ostinato.event_queries.stream.trend_steps import TrendRows
 from ostinato.event_queries.task.match_columns import Scene, shown_matches
 from ostinato.event_queries.task.trend_worker import TrendWorker, output_of
+from ostinato.event_queries.workload_options import WorkloadOptions
 from ostinato.expressions.values.value_order import group_numbers
 from ostinato.rows.batches import batch_of
 from ostinato.rows.column_names import PREFIX
@@ -77,7 +77,7 @@ class SharedStreamWorker:
         shipped: pa.Schema,
         conditions: Sequence[tuple[str, int]],
         shared: SharedPlan,
-        options: EventOptions = EventOptions(),
+        options: WorkloadOptions = WorkloadOptions(),
         *,
         fingerprint: str,
     ) -> None:

@@ -1,4 +1,4 @@
-"""Options of event queries: the form of results, and limits."""
+"""Options of a workload: the form of results, sharing, and limits. An event query alone is a workload of one."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ Sharing = Literal["dynamic", "always", "never"]
 
 
 @dataclass(frozen=True, slots=True)
-class EventOptions:
-    """The form of results, and limits.
+class WorkloadOptions:
+    """The form of results, sharing, and limits.
 
-    `numbers`: counts and sums as DECIMAL(38, s) with an error if one doesn't fit, as exact text, or as their log10 with
-    an error if a sum is negative. `approximate`: doubles with an extended exponent instead of exact integers.
-    `sharing`: whether queries share work. `max_matches`: the most matches that a task may return.
-    `max_partial_matches`: the most partial matches that it may try from one start time. `buckets`: the number of parts
-    into which the groups of a stream are hashed. Changing `buckets` needs a new checkpoint.
+    - `numbers`: counts and sums as DECIMAL(38, s) with an error if one doesn't fit, as exact text, or as their log10
+      with an error if a sum is negative. Clauses don't read it.
+    - `approximate`: doubles with an extended exponent instead of exact integers. Clauses don't read it.
+    - `sharing`: whether queries share work.
+    - `max_matches`: the most matches that a task may return.
+    - `max_partial_matches`: the most partial matches that it may try from one start time.
+    - `buckets`: the number of parts into which the groups of a stream are hashed. Changing it needs a new checkpoint.
     """
 
     numbers: Numbers = "decimal"
@@ -46,7 +48,9 @@ class EventOptions:
         return MatchLimits(limit, self.max_matches, self.max_partial_matches)
 
 
-def changed_options(options: EventOptions, changes: Mapping[str, Any], *, also: Sequence[str] = ()) -> EventOptions:
+def changed_options(
+    options: WorkloadOptions, changes: Mapping[str, Any], *, also: Sequence[str] = ()
+) -> WorkloadOptions:
     """The options with some of them changed; raises INVALID_OPTION for names other than these and `also`."""
-    known_names(changes, (*also, *EventOptions.__slots__))
+    known_names(changes, (*also, *WorkloadOptions.__slots__))
     return replace(options, **changes)
