@@ -199,6 +199,36 @@ def test_it_goes_on_where_a_number_did_not_fit() -> None:
 
 @pytest.mark.kernel
 @pytest.mark.usefixtures("both_ways")
+def test_room_is_needed_for_numbers_that_are_long_already() -> None:
+    """Of 16 limbs, 8 are spare. Five more fit the first 300 B, but not the next 300."""
+    arrays = arrays_of([program("A C"), Q1], ("A" + "B" * 300) * 2 + "A")
+    small = small_matrix(arrays)
+    full = []
+    while walk_blocks(arrays, small) == s.NUMBERS_FULL:
+        full.append(int(arrays.progress[s.ROW]))
+        arrays.table = grown(arrays.table)
+    assert full == [0, 602]
+    assert results(arrays) == [(1, 0, NO_WINDOW, (2**300 + 1) * 2**300 - 2)]
+
+
+@pytest.mark.kernel
+@pytest.mark.usefixtures("both_ways")
+def test_queries_with_other_windows_are_counted_apart() -> None:
+    extents = (windows(4, 4), windows(6, 6), None, windows(3, 1))
+    arrays = walked([program("A B+", extent=extent) for extent in extents], "ABBBAB")
+    counts: dict[int, list[tuple[int, int]]] = {query: [] for query in range(4)}
+    for query, _, window, count in results(arrays):
+        counts[query].append((window, count))
+    assert counts == {
+        0: [(0, 7), (4, 1)],
+        1: [(0, 16)],
+        2: [(NO_WINDOW, 16)],
+        3: [(-1, 1), (0, 3), (3, 1), (4, 1)],
+    }
+
+
+@pytest.mark.kernel
+@pytest.mark.usefixtures("both_ways")
 def test_a_stopped_walk_returns_before_the_next_event_that_matters() -> None:
     arrays = arrays_of([Q1], "XAB")
     assert walk_blocks(arrays, small_matrix(arrays), STOP) == s.STOPPED

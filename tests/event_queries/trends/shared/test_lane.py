@@ -103,6 +103,8 @@ def test_a_state_of_a_loop_is_ahead_less_its_other_sources() -> None:
 def test_a_sum_adds_the_event_to_every_trend_that_it_extends() -> None:
     query = program("A B C", slots=slots(SlotKind.SUM, 0, 2))
     assert cells(after(query, "AABC", [10, 20, 99, 1]), 1) == [2, 0, 30, 2, 0, 30, 2, 0, 32]
+    by_itself = program("A B C", slots=slots(SlotKind.SUM, 0, 2)[1:])
+    assert cells(walked([by_itself], valued("AABC", [10, 20, 99, 1]))) == [2, 30, 2, 30, 2, 32]
 
 
 @pytest.mark.parametrize("value", [7, 2**62, 2**63 - 1, LOWEST])
@@ -119,6 +121,8 @@ def test_a_sum_of_doubles_adds_the_event_to_every_trend_that_it_extends(exact: b
     query = program("A B", slots=slots(SlotKind.SUM, 0, 1))
     arrays = after(query, "AAB", [0.5, 0.125, 0.25], exact)
     assert real_cells(arrays, 1) == [0.0, 0.625, 0.0, 0.625 + 2 * 0.25]
+    only_a = program("A B", slots=slots(SlotKind.SUM, 0))
+    assert real_cells(after(only_a, "AAB", [0.5, 0.125, 0.25], exact), 1) == [0.0, 0.625, 0.0, 0.625]
 
 
 def test_a_minimum_comes_from_the_trends_before_or_from_the_event() -> None:

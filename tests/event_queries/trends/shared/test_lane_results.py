@@ -110,10 +110,10 @@ def test_a_multiple_of_two_to_the_60_is_a_result() -> None:
     kernel = Kernel([Q1], NO_VALUES)
     kernel.close(count=0)
     row = kernel.arrays.lanes[s.RESULT_TABLE]
-    kernel.arrays.table.limbs[row, :3] = 0, 0, 5
-    kernel.arrays.table.length[row] = 3
+    kernel.arrays.table.limbs[row, :2] = 0, 5
+    kernel.arrays.table.length[row] = 2
     kernel.take()
-    assert kernel.rows() == [[(0, 0, 5 * 2**120)]]
+    assert kernel.rows() == [[(0, 0, 5 * 2**60)]]
 
 
 @pytest.mark.parametrize("exact", [True, False])

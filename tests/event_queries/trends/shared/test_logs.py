@@ -163,6 +163,8 @@ def test_a_burst_ends_when_a_lane_reads_the_log() -> None:
         ("A", None, [1, 1]),
         ("ABB", None, [1, 4]),  # B may follow A, each B, or both
         ("AABB", None, [2, 8]),
+        ("ABABB", None, [2, 12]),  # 2, with the second A 3, then doubled twice
+        ("ABBAB", [0, 1, 1, 2, 3], [2, 8]),
         ("ABB", [0, 1, 1], [1, 3]),  # the two don't follow one another
         ("ABBBB", [0, 1, 2, 2, 3], [1, 12]),
         ("AB", [0, 0], [1, 1]),
@@ -207,6 +209,18 @@ def test_sums_of_doubles_over_ties(exact: bool) -> None:
     """A, B = 1, B = 2 and B = 4 together, B = 8: as with integers."""
     arrays = brought_up(ab(NOTHING, SUM), valued("ABBBB", [0.0, 1.0, 2.0, 4.0, 8.0], [0, 1, 2, 2, 3]), exact)
     assert real_cells(arrays, 1) == [0.0, 0.0, 0.0, 78.0, 0.0, 78.0]
+
+
+@pytest.mark.usefixtures("both_ways")
+@pytest.mark.parametrize(("label", "total", "least"), [(1, 2 * 3 + 2 * 2, 2), (0, 4 * 7, 7)], ids=["B", "A"])
+def test_an_aggregate_covers_the_loop_or_another_label(label: int, total: int, least: int) -> None:
+    """The four trends of `ahead` are A, A B1, A B2 and A B1 B2, where A = 7, B1 = 3 and B2 = 2."""
+    slots = [Slot(kind, frozenset({label}), 1) for kind in (SlotKind.MIN, SlotKind.SUM)]
+    arrays = brought_up(ab(*slots), valued("ABB", [7, 3, 2]))
+    assert cells(arrays, 1)[-1] == total
+    assert extreme_cells(arrays, 1)[-2] == least
+    arrays = brought_up(ab(*slots), valued("ABB", [7.0, 3.0, 2.0]))
+    assert real_cells(arrays, 1)[-1] == total
 
 
 @pytest.mark.usefixtures("both_ways")

@@ -11,6 +11,7 @@ from tests.event_queries.trends.shared.letter_lanes import (
     bring_up,
     brought_up,
     cells,
+    extreme_cells,
     open_windows,
     results,
     walk,
@@ -42,6 +43,21 @@ def test_a_log_gets_its_events_and_lanes_see_the_others() -> None:
     assert [cells(arrays, lane) for lane in (0, 1)] == [[1, 1], [1, 1]]
     assert arrays.log_section(s.ENTRY_ENTRIES).tolist() == [3]
     assert arrays.counters[s.UPDATES] == 2
+    assert (arrays.counters[s.BURSTS], arrays.counters[s.SAVED]) == (1, 3 * 2)
+
+
+def test_an_event_enters_the_logs_of_all_its_conditions() -> None:
+    arrays = walked([program("A+"), program("B+")], "+A+")
+    assert arrays.log_section(s.ENTRY_ENTRIES).tolist() == [3, 2]
+
+
+def test_an_event_that_extends_nothing_leaves_no_trend() -> None:
+    assert extreme_cells(walked([program("A B")], "B")) == [None, None]
+
+
+def test_an_action_that_reads_what_it_writes_is_not_applied_in_place() -> None:
+    """Without a log, B adds A + B to B."""
+    assert cells(walked([program("C A"), Q1], "ABBB", share=False), 1) == [1, 7]
 
 
 def test_the_order_of_rows_within_a_time_does_not_matter() -> None:
@@ -58,8 +74,21 @@ def test_irrelevant_rows_of_a_time_keep_its_events_together() -> None:
 
 def test_an_event_of_two_labels_of_a_query_is_applied_once() -> None:
     """`+` is an A and a B in one: it starts a trend, and it ends the trend of the A before it."""
-    assert cells(walked([program("A B")], "A++")) == [3, 3]
-    assert cells(brought_up([Q1], "A++")) == [3, 1 + 2 + 4]
+    assert cells(walked([program("A C"), program("A B")], "A++"), 1) == [3, 3]
+    assert cells(brought_up([program("C T+"), Q1], "A++"), 1) == [3, 1 + 2 + 4]
+
+
+def test_every_extent_moves_its_own_windows() -> None:
+    extents = (windows(4, 4), windows(6, 6), None)
+    arrays = brought_up([program("A B+", extent=extent) for extent in extents], "ABBBAB")
+    assert [open_windows(arrays, extent) for extent in range(3)] == [[1], [0], [0]]
+    assert [cells(arrays, lane) for lane in range(3)] == [[1, 2], [2, 18], [2, 18]]
+    assert results(arrays) == [(0, 0, 0, 7)]
+
+
+def test_windows_that_count_events_separate_events_of_one_time() -> None:
+    arrays = walked([program("B+", extent=windows(2, 2, by_place=True))], events("BBB", [0, 0, 0]), until=s.FAR)
+    assert results(arrays) == [(0, 0, 0, 2), (0, 0, 2, 1)]
 
 
 # --- sequences --------------------------------------------------------------------------------------------------------
@@ -127,6 +156,19 @@ def test_an_event_enters_its_log_once_however_often_the_walk_stops() -> None:
     assert arrays.log_section(s.ENTRY_ENTRIES).tolist() == [131]
     assert bring_up(arrays) == s.DONE
     assert cells(arrays) == [2, 2**131 + 1]
+
+
+def test_full_results_stop_the_walk_before_the_event_that_closed_the_window() -> None:
+    """Both queries have a result in [0, 2). There is room for one; the event at 2 comes later."""
+    some = [program("A+", extent=windows(2, 2)), program("B+", extent=windows(2, 2))]
+    arrays = arrays_of(some, "ABBB")
+    arrays.results[s.RESULT_ROOM] = 1
+    assert walk(arrays, NEVER) == s.RESULTS_FULL
+    assert (results(arrays), arrays.progress[s.ROW]) == ([(0, 0, 0, 1)], 2)
+    arrays.progress[[s.RESULTS, s.RESULT_ROWS, s.RESULT_REALS, s.RESULT_EXTREMES]] = 0
+    assert walk(arrays, NEVER) == s.DONE
+    assert results(arrays) == [(1, 0, 0, 1)]
+    assert arrays.log_section(s.ENTRY_ENTRIES).tolist() == [1, 3]
 
 
 # --- bringing lanes up to date ----------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from ostinato.event_queries.plan.event_program import NO_WINDOW, Events, Extent,
 from ostinato.event_queries.trends.shared import sections as s
 from ostinato.event_queries.trends.shared.lane_results import ResultCollector
 from ostinato.event_queries.trends.shared.shared_engine import KernelArrays
+from ostinato.kernels.numbers.number_table import Table
 
 pytestmark = [pytest.mark.kernel, pytest.mark.usefixtures("both_ways")]
 
@@ -129,9 +130,14 @@ def test_queries_with_equal_windows_close_together() -> None:
 
 
 @pytest.mark.parametrize("room", [1, 2, 3])
-def test_full_results_stop_the_kernel_until_they_are_taken(room: int) -> None:
-    arrays = arrays_of([OTHER, program("A+", extent=windows(4, 2))], valued("AAAA", times=[0, 2, 4, 6]))
-    arrays.results[s.RESULT_ROOM] = room
+@pytest.mark.parametrize("limited", ["results", "extremes", "numbers"])
+def test_full_results_stop_the_kernel_until_they_are_taken(limited: str, room: int) -> None:
+    arrays = arrays_of([program("C T+"), program("A+", extent=windows(4, 2))], events("AAAA", [0, 2, 4, 6]))
+    if limited == "numbers":
+        rows = int(arrays.lanes[s.RESULT_TABLE]) + room
+        arrays.table = Table(*(array[:rows] for array in arrays.table[:3]), exact=True)
+    else:
+        arrays.results[s.RESULT_ROOM if limited == "results" else s.RESULT_EXTREME_ROOM] = room
     taken = []
     while (status := walk(arrays, s.FAR)) == s.RESULTS_FULL:
         assert len(results(arrays)) == room
