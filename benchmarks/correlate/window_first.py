@@ -5,7 +5,7 @@ A comparator: it gives the same pairs as the product's strategies and runs in th
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 
@@ -18,14 +18,25 @@ from ostinato.correlations.strategies.steps import ArchiveRegions, StepInput, as
 from ostinato.correlations.task.side_rows import WindowSide
 from ostinato.errors import QueryError
 from ostinato.kernels.constants import NO_TIME
+from ostinato.local.correlation_runs import CorrelationRun
 
 NAME = "window_first"
 
 
+class WindowFirstQuery(ost.CorrelationQuery):
+    """A correlation that runs by window-first in process."""
+
+    __slots__ = ()
+
+    def _in_process(self) -> dict[str, ost.CorrelationResult]:
+        run = CorrelationRun(self.options, self.limits, self.settings, window_first)
+        return run.results(self.texts, self.live, self.archive)
+
+
 def by_window_first(query: ost.CorrelationQuery) -> ost.CorrelationQuery:
     """The same correlation by window-first. Like live-first without a cache, it remembers no archive match."""
-    options = replace(query.options, strategy="live_first", cache=False)
-    return replace(query, options=options, comparator=window_first)
+    values = {field.name: getattr(query, field.name) for field in fields(query)}
+    return WindowFirstQuery(**values | {"options": replace(query.options, strategy="live_first", cache=False)})
 
 
 def window_first(step: StepInput) -> StepOutcome:

@@ -11,6 +11,7 @@ from benchmarks.correlate import window_first
 import ostinato as ost
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.task.correlation_worker import CorrelationOptions, Correlator, StoredStep
+from ostinato.correlations.task.wanted_schema import FROM, ROWS_BEFORE, TO, wanted_key
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.types import Settings
 from ostinato.local.local_correlations import LocalCorrelation
@@ -262,14 +263,14 @@ def test_a_small_buffer_gives_the_same(strategy: str, cache: bool, recent_rows: 
     assert answer(text, table, recent_rows=recent_rows, **options) == answer(text, table)
 
 
-def test_what_is_wanted_names_key_time_and_rows_before() -> None:
+def test_a_wanted_range_has_key_times_and_rows_before() -> None:
     table = prices(*PAPER)
     asked, engine = correlator(query(), table.schema, strategy="live_first", cache=False, recent_rows=2)
     arriving = asked.live_rows(table)
     state = engine.advance(None, arriving.slice(0, 5), None, 4).state
     wants = engine.advance(state, arriving.slice(5, 1), None, 5)
     assert wants.results.num_rows == 0
-    assert wants.wanted.to_pylist() == [{"symbol": "X", "from_us": 0, "to_us": 2, "rows_before": 1}]
+    assert wants.wanted.to_pylist() == [{wanted_key(0): "X", FROM: 0, TO: 2, ROWS_BEFORE: 1}]
     history = TableReader(asked.task, arriving).read(wants.wanted)
     assert history.column("t").to_pylist() == [0, 1]
     again = engine.advance(state, arriving.slice(5, 1), None, 5, history=history)

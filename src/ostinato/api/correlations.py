@@ -18,7 +18,6 @@ from ostinato.local.local_settings import local_settings
 from ostinato.rows.arrow_tables import is_spark_dataframe, spark_dataframe
 
 if TYPE_CHECKING:
-    from ostinato.correlations.strategies.strategies import Strategy
     from ostinato.local.correlation_runs import CorrelationResult
 
 
@@ -35,8 +34,6 @@ class CorrelationQuery:
     delay: str | int | None = None
     single: bool = True
     """Whether there is one query, not several by name."""
-    comparator: Strategy | None = None
-    """A strategy that runs in this process in place of the product's. Benchmarks compare with it."""
 
     @only_our_errors()
     def run(self, *, deadline: Duration | None = None) -> Any:
@@ -96,7 +93,7 @@ class CorrelationQuery:
     def _in_process(self) -> dict[str, CorrelationResult]:
         from ostinato.local.correlation_runs import CorrelationRun  # loads kernels
 
-        run = CorrelationRun(self.options, self.limits, self.settings, self.comparator)
+        run = CorrelationRun(self.options, self.limits, self.settings)
         return run.results(self.texts, self.live, self.archive)
 
 
