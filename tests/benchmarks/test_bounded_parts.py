@@ -235,7 +235,7 @@ def few_events(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name, few in (
         (answers, "EVENTS", 1_500),
         (bounds, "SHARES", (30,)),
-        (sweeps, "MOST_V", (3,)),
+        (sweeps, "MAX_V", (3,)),
         (sweeps, "OFFSETS", (1,)),
         (sweeps, "WINDOW_LENGTHS", (2_000, 2_000)),
         (drift, "WINDOWS", (1_000,)),
