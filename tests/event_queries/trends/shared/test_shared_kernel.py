@@ -70,6 +70,7 @@ def test_irrelevant_rows_of_a_time_keep_its_events_together() -> None:
     """The B around an X have one time, so that neither follows the other."""
     assert cells(brought_up([Q1], events("ABXB", [0, 1, 1, 1]))) == [1, 3]
     assert cells(brought_up([Q1], events("AXBX", [0, 1, 1, 1]))) == [1, 2]
+    assert cells(brought_up([Q1], events("AXB", [0, 1, 1]))) == [1, 2]
 
 
 def test_an_event_of_two_labels_of_a_query_is_applied_once() -> None:
@@ -158,17 +159,19 @@ def test_an_event_enters_its_log_once_however_often_the_walk_stops() -> None:
     assert cells(arrays) == [2, 2**131 + 1]
 
 
-def test_full_results_stop_the_walk_before_the_event_that_closed_the_window() -> None:
-    """Both queries have a result in [0, 2). There is room for one; the event at 2 comes later."""
+def test_full_results_stop_the_walk_at_an_event_and_at_the_end() -> None:
+    """Both queries have a result in [0, 2), the second one also in [2, 4). There is room for one at a time."""
     some = [program("A+", extent=windows(2, 2)), program("B+", extent=windows(2, 2))]
     arrays = arrays_of(some, "ABBB")
     arrays.results[s.RESULT_ROOM] = 1
-    assert walk(arrays, NEVER) == s.RESULTS_FULL
-    assert (results(arrays), arrays.progress[s.ROW]) == ([(0, 0, 0, 1)], 2)
-    arrays.progress[[s.RESULTS, s.RESULT_ROWS, s.RESULT_REALS, s.RESULT_EXTREMES]] = 0
-    assert walk(arrays, NEVER) == s.DONE
-    assert results(arrays) == [(1, 0, 0, 1)]
-    assert arrays.log_section(s.ENTRY_ENTRIES).tolist() == [1, 3]
+    for status, row, found in (
+        (s.RESULTS_FULL, 2, (0, 0, 0, 1)),
+        (s.RESULTS_FULL, 4, (1, 0, 0, 1)),
+        (s.DONE, 4, (1, 0, 2, 3)),
+    ):
+        assert walk(arrays, s.FAR) == status
+        assert (results(arrays), arrays.progress[s.ROW]) == ([found], row)
+        arrays.progress[[s.RESULTS, s.RESULT_ROWS, s.RESULT_REALS, s.RESULT_EXTREMES]] = 0
 
 
 # --- bringing lanes up to date ----------------------------------------------------------------------------------------
