@@ -182,7 +182,7 @@ KINDS: tuple[tuple[str, ...], ...] = (
 def test_queries_of_every_kind_are_drawn() -> None:
     counts_by_kind: Counter[tuple[str, ...]] = Counter()
 
-    @settings(max_examples=500, database=None, derandomize=True)
+    @settings(max_examples=1000, database=None, derandomize=True)
     @given(event_queries())
     def look(text: str) -> None:
         counts_by_kind.update(kind for kind in KINDS if all(word in text for word in kind))

@@ -13,14 +13,14 @@ from ostinato.event_queries.trends.shared import (
     lane,
     logs,
     lookups,
+    same_time,
     shared_kernel,
-    times,
     windows,
 )
 from ostinato.kernels.kernel_cache import AnyFunction, interpreted
 from ostinato.kernels.numbers import limbs, number_calls, number_table
 
-TREND_MODULES = (blocks, event_symbols, lane, logs, lookups, shared_kernel, times, windows)
+TREND_MODULES = (blocks, event_symbols, lane, logs, lookups, same_time, shared_kernel, windows)
 NUMBER_MODULES = (limbs, number_calls, number_table)
 
 
