@@ -14,7 +14,7 @@ from tests.laws.comparison import difference
 from tests.laws.declined import CLAUSES, Declined
 from tests.laws.strategies import clauses, table_of, tables
 
-DECLINED = Declined(CLAUSES, most_declined=0.1, fewest_with_rows=0.25)
+DECLINED = Declined(CLAUSES, most_declined=0.1)
 
 
 @pytest.fixture(autouse=True)
