@@ -41,7 +41,9 @@ def check(text: str, table: pa.Table) -> None:
     keys = dict.fromkeys((*bound.group_by, *bound.same))
     for row in rows:
         if row["variable"] != "SKIPPED":
-            match = (*(row[key] for key in keys), row["match_number"])
+            # NaN isn't equal to itself, but it is one key.
+            key_values = ("NaN" if row[key] != row[key] else row[key] for key in keys)
+            match = (*key_values, row["match_number"])
             events_of_match.setdefault(match, []).append((row["id"], row["variable"]))
     ids = table.column("id").to_pylist()
     with DECLINED.oracle():
