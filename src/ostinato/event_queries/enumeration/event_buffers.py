@@ -15,7 +15,7 @@ LARGEST_OUTPUT = 1 << 29
 """The most events that the matches of one task may have: 3 GiB of rows and labels."""
 
 
-class SearchBuffers:
+class EventSearchBuffers:
     """The arrays that the kernel writes to."""
 
     def __init__(self, states: int, steps: int, labels: int, registers: tuple[int, int]) -> None:

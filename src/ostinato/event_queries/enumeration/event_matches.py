@@ -19,7 +19,7 @@ from ostinato.event_queries.automaton.trend_automaton import START
 from ostinato.event_queries.enumeration import event_state as s
 from ostinato.event_queries.enumeration.checked_search import search_checked_events, tie_checks
 from ostinato.event_queries.enumeration.event_absences import EVERYWHERE, find_absences
-from ostinato.event_queries.enumeration.event_buffers import SearchBuffers
+from ostinato.event_queries.enumeration.event_buffers import EventSearchBuffers
 from ostinato.event_queries.enumeration.event_marks import ANY, SCANNED, SELECTIONS, Absences, mark_sequences
 from ostinato.event_queries.enumeration.event_scopes import LARGEST_SPAN, Ranges, positions, reaches, row_ranges
 from ostinato.event_queries.enumeration.event_search import search_plain_events
@@ -118,7 +118,7 @@ class _EventSearch:
             self.kernel = search_checked_events
             registers = (len(conditions.program.registers), len(conditions.program.accumulators))
         self.rules = self._rules()
-        self.buffers = SearchBuffers(automaton.states, len(self.steps.label), len(automaton.labels), registers)
+        self.buffers = EventSearchBuffers(automaton.states, len(self.steps.label), len(automaton.labels), registers)
 
     def _rules(self) -> s.EventSearchRules:
         steps, extent, limits = self.steps, self.program.extent, self.limits
