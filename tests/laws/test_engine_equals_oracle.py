@@ -14,17 +14,19 @@ from tests.laws.comparison import difference
 from tests.laws.declined import CLAUSES, Declined
 from tests.laws.strategies import clauses, table_of, tables
 
-DECLINED = Declined(CLAUSES, most_declined=0.1)
+PREFERRED = Declined(CLAUSES, most_declined=0.05, fewest_with_rows=0.25)
+MODES = Declined(CLAUSES, most_declined=0.05)
+"""ALL, INCREMENTAL and MAXIMAL MATCHES have smaller tables, which match less often."""
 
 
 @pytest.fixture(autouse=True)
 def most_examples_say_something() -> Iterator[None]:
-    with DECLINED.counted():
+    with PREFERRED.counted(), MODES.counted():
         yield
 
 
-def check(text: str, table: pa.Table) -> None:
-    wrong = difference(text, table, DECLINED)
+def check(text: str, table: pa.Table, declined: Declined = PREFERRED) -> None:
+    wrong = difference(text, table, declined)
     assert wrong is None, f"{text}\n{table.to_pylist()}\n{wrong}"
 
 
@@ -35,7 +37,7 @@ def test_preferred_matches(text: str, table: pa.Table) -> None:
 
 @given(clauses(modes=True), tables(most_rows=6))
 def test_match_modes(text: str, table: pa.Table) -> None:
-    check(text, table)
+    check(text, table, MODES)
 
 
 @pytest.mark.slow
@@ -49,7 +51,7 @@ def test_preferred_matches_deeply(text: str, table: pa.Table) -> None:
 @settings(max_examples=examples(150))
 @given(clauses(modes=True), tables(most_rows=6))
 def test_match_modes_deeply(text: str, table: pa.Table) -> None:
-    check(text, table)
+    check(text, table, MODES)
 
 
 PAST_FAILURES = (

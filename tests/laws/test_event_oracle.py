@@ -188,7 +188,7 @@ def test_queries_of_every_kind_are_drawn() -> None:
         counts_by_kind.update(kind for kind in KINDS if all(word in text for word in kind))
 
     look()
-    assert [kind for kind in KINDS if not counts_by_kind[kind]] == [], counts_by_kind
+    assert [kind for kind in KINDS if counts_by_kind[kind] < 2] == [], counts_by_kind
 
 
 def test_many_examples_have_values() -> None:

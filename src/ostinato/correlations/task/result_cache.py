@@ -46,8 +46,8 @@ def growths_to_keep(outcome: StepOutcome, future: Future, region: Region) -> Int
     growths = outcome.growths
     chosen = np.arange(len(growths.key)) if outcome.remembered is None else outcome.remembered
     is_reached = future.is_reached(growths.key[chosen], growths.start[chosen], growths.position[chosen], region)
-    kept: Ints = chosen[is_reached]
-    return kept
+    joinable: Ints = chosen[is_reached]
+    return joinable
 
 
 def new_cache(

@@ -167,10 +167,10 @@ def test_bursts_between_other_events_multiply() -> None:
 @pytest.mark.usefixtures("both_ways")
 def test_each_window_counts_its_own_events() -> None:
     query = program("A B+", extent=windows(4, 2))
-    found = [(-2, 1), (0, 3), (2, 3)]
-    assert [result[2:] for result in results(walked([query], "ABBABB"))] == found
+    expected = [(-2, 1), (0, 3), (2, 3)]
+    assert [result[2:] for result in results(walked([query], "ABBABB"))] == expected
     by_place = program("A B+", extent=windows(4, 2, by_place=True))
-    assert [result[2:] for result in results(walked([by_place], "ABBABB"))] == found[1:]
+    assert [result[2:] for result in results(walked([by_place], "ABBABB"))] == expected[1:]
 
 
 @pytest.mark.kernel

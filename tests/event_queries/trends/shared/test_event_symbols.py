@@ -154,14 +154,14 @@ def streams(values: Any, valid: Any, *kinds: SlotKind) -> dict[str, list[float]]
 
 
 def test_null_adds_nothing_to_a_sum_and_is_not_counted() -> None:
-    found = streams(np.array([1, 2, -3]), np.array([True, False, True]), SlotKind.SUM, SlotKind.COUNT)
-    assert found["value"] == [1, 0, -3]
-    assert found["valid"] == found["has valid"] == [1, 0, 1]
+    by_stream = streams(np.array([1, 2, -3]), np.array([True, False, True]), SlotKind.SUM, SlotKind.COUNT)
+    assert by_stream["value"] == [1, 0, -3]
+    assert by_stream["valid"] == by_stream["has valid"] == [1, 0, 1]
 
 
 def test_without_null_every_value_counts() -> None:
-    found = streams(np.array([1, 2, -3]), None, SlotKind.SUM, SlotKind.COUNT)
-    assert (found["value"], found["valid"]) == ([1, 2, -3], [1, 1, 1])
+    by_stream = streams(np.array([1, 2, -3]), None, SlotKind.SUM, SlotKind.COUNT)
+    assert (by_stream["value"], by_stream["valid"]) == ([1, 2, -3], [1, 1, 1])
 
 
 def test_a_count_of_events_is_a_stream_of_ones() -> None:
@@ -172,21 +172,21 @@ def test_a_count_of_events_is_a_stream_of_ones() -> None:
 
 def test_doubles_that_are_not_finite_have_flags_instead() -> None:
     values = np.array([1.5, np.nan, np.inf, -np.inf, np.nan, 2.5])
-    found = streams(values, np.array([True, True, True, True, False, False]), SlotKind.SUM)
-    assert found["real"] == [1.5, 0.0, 0.0, 0.0, 0.0, 0.0]
-    assert found["has nan"] == [0, 1, 0, 0, 0, 0]
-    assert found["has above"] == [0, 0, 1, 0, 0, 0]
-    assert found["has below"] == [0, 0, 0, 1, 0, 0]
-    assert found["has valid"] == [1, 1, 1, 1, 0, 0]
-    assert found["nan key"] == [0] * 6
+    by_stream = streams(values, np.array([True, True, True, True, False, False]), SlotKind.SUM)
+    assert by_stream["real"] == [1.5, 0.0, 0.0, 0.0, 0.0, 0.0]
+    assert by_stream["has nan"] == [0, 1, 0, 0, 0, 0]
+    assert by_stream["has above"] == [0, 0, 1, 0, 0, 0]
+    assert by_stream["has below"] == [0, 0, 0, 1, 0, 0]
+    assert by_stream["has valid"] == [1, 1, 1, 1, 0, 0]
+    assert by_stream["nan key"] == [0] * 6
 
 
 def test_the_key_of_a_maximum_is_turned_round() -> None:
     """Extremes are minima: the greatest value has the smallest key."""
-    found = streams(np.array([1, 3, 2]), np.array([True, True, False]), SlotKind.MIN, SlotKind.MAX)
-    assert found["min key"] == [1, 3, 2]
-    assert found["max key"] == [~1, ~3, ~2]
-    assert found["has min"] == found["has max"] == [1, 1, 0]
+    by_stream = streams(np.array([1, 3, 2]), np.array([True, True, False]), SlotKind.MIN, SlotKind.MAX)
+    assert by_stream["min key"] == [1, 3, 2]
+    assert by_stream["max key"] == [~1, ~3, ~2]
+    assert by_stream["has min"] == by_stream["has max"] == [1, 1, 0]
 
 
 def test_doubles_have_keys_in_their_order() -> None:

@@ -120,15 +120,15 @@ def test_a_multiple_of_two_to_the_60_is_a_result() -> None:
 def test_no_results_have_columns_of_the_right_kind(exact: bool) -> None:
     kernel = Kernel([program("A B+", slots=(COUNT, SUM, LEAST))], DOUBLES, exact)
     kernel.take()
-    (found,) = kernel.results()
-    count, total, least = found.slots
-    assert len(found.sequence) == len(found.window) == 0
-    for numbers in (found.count, count):
+    (query_results,) = kernel.results()
+    count, total, least = query_results.slots
+    assert len(query_results.sequence) == len(query_results.window) == 0
+    for numbers in (query_results.count, count):
         assert isinstance(numbers, Extended) == (not exact)
     assert isinstance(total, Extended)
     assert isinstance(least, np.ndarray)
     assert least.dtype == np.float64
-    assert [len(present) for present in found.present] == [0, 0, 0]
+    assert [len(present) for present in query_results.present] == [0, 0, 0]
 
 
 def test_sums_stand_beside_the_count() -> None:
@@ -193,9 +193,9 @@ def test_approximate_numbers_keep_their_exponents() -> None:
     row = kernel.arrays.lanes[s.RESULT_TABLE]
     kernel.arrays.table.limbs[row, 1] = 1500
     kernel.take()
-    (found,) = kernel.results()
-    assert isinstance(found.count, Extended)
-    assert (found.count.mantissa.tolist(), found.count.exponent.tolist()) == ([3.0], [1500])
-    (slot,) = found.slots
+    (query_results,) = kernel.results()
+    assert isinstance(query_results.count, Extended)
+    assert (query_results.count.mantissa.tolist(), query_results.count.exponent.tolist()) == ([3.0], [1500])
+    (slot,) = query_results.slots
     assert isinstance(slot, Extended)
     assert slot.mantissa.tolist() == [5.0]

@@ -119,8 +119,8 @@ def test_moves_of_one_time_add_up_with_their_sums_and_extremes() -> None:
     assert real_cells(arrays, 1) == [0.0, 3.0, 0.0, 66.0]
 
 
-def test_nothing_stays_aside() -> None:
-    """What the first time put aside would be added again at the second."""
+def test_no_numbers_stay_aside_after_a_time() -> None:
+    """Otherwise the lane would add them again at the second time."""
     arrays = behind(program("A B"), "[AB][AB]")
     assert not arrays.lane_section(s.ASIDE_USED).any()
     assert cells(arrays, 1) == [2, 1]

@@ -164,13 +164,13 @@ def test_full_results_stop_the_walk_at_an_event_and_at_the_end() -> None:
     some = [program("A+", extent=windows(2, 2)), program("B+", extent=windows(2, 2))]
     arrays = arrays_of(some, "ABBB")
     arrays.results[s.RESULT_ROOM] = 1
-    for status, row, found in (
+    for status, row, expected in (
         (s.RESULTS_FULL, 2, (0, 0, 0, 1)),
         (s.RESULTS_FULL, 4, (1, 0, 0, 1)),
         (s.DONE, 4, (1, 0, 2, 3)),
     ):
         assert walk(arrays, s.FAR) == status
-        assert (results(arrays), arrays.progress[s.ROW]) == ([found], row)
+        assert (results(arrays), arrays.progress[s.ROW]) == ([expected], row)
         arrays.progress[[s.RESULTS, s.RESULT_ROWS, s.RESULT_REALS, s.RESULT_EXTREMES]] = 0
 
 

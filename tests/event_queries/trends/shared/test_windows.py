@@ -35,7 +35,7 @@ def at(*times: int, extent: Extent, until: int = NEVER) -> KernelArrays:
     return after(program("A+", extent=extent), valued("A" * len(times), times=times), until)
 
 
-def found(arrays: KernelArrays) -> list[tuple[int, int]]:
+def window_counts(arrays: KernelArrays) -> list[tuple[int, int]]:
     """(window, count) of the second query, of one sequence."""
     return [result[2:] for result in results(arrays) if result[0] == 1]
 
@@ -71,24 +71,24 @@ def test_windows_that_count_events_begin_at_the_first() -> None:
 
 def test_without_windows_one_is_open_until_the_end() -> None:
     assert open_windows(at(5, 10**9, extent=Extent())) == [0]
-    assert found(at(5, 10**9, extent=Extent(), until=10**12)) == []
-    assert found(at(5, 10**9, extent=Extent(), until=s.FAR)) == [(NO_WINDOW, 3)]
+    assert window_counts(at(5, 10**9, extent=Extent(), until=10**12)) == []
+    assert window_counts(at(5, 10**9, extent=Extent(), until=s.FAR)) == [(NO_WINDOW, 3)]
 
 
 @pytest.mark.parametrize(("until", "expected"), [(3, []), (4, [(0, 3)]), (7, [(0, 3)]), (s.FAR, [(0, 3)])])
 def test_a_window_closes_at_its_end(until: int, expected: list[tuple[int, int]]) -> None:
-    assert found(at(0, 3, extent=windows(4, 4), until=until)) == expected
+    assert window_counts(at(0, 3, extent=windows(4, 4), until=until)) == expected
 
 
 def test_an_event_at_the_end_of_a_window_closes_it_and_is_outside() -> None:
-    assert found(at(0, 3, 4, extent=windows(4, 4))) == [(0, 3)]
-    assert found(at(0, 3, 4, extent=windows(4, 4), until=s.FAR)) == [(0, 3), (4, 1)]
+    assert window_counts(at(0, 3, 4, extent=windows(4, 4))) == [(0, 3)]
+    assert window_counts(at(0, 3, 4, extent=windows(4, 4), until=s.FAR)) == [(0, 3), (4, 1)]
 
 
 def test_no_window_opens_in_a_gap() -> None:
     arrays = at(0, 10**15, extent=windows(4, 2))
     assert open_windows(arrays, 1) == [10**15 // 2 - 1, 10**15 // 2]
-    assert found(arrays) == [(-2, 1), (0, 1)]
+    assert window_counts(arrays) == [(-2, 1), (0, 1)]
 
 
 def test_an_event_that_no_query_wants_moves_no_window() -> None:
@@ -120,7 +120,7 @@ def test_the_log_counts_the_lanes_that_are_open() -> None:
 def test_a_window_without_a_trend_has_no_result() -> None:
     arrays = after(program("A B", extent=windows(2, 2)), valued("AABAAB"), s.FAR)
     assert arrays.progress[s.RESULTS] == 1
-    assert found(arrays) == [(4, 1)]
+    assert window_counts(arrays) == [(4, 1)]
 
 
 def test_queries_with_equal_windows_close_together() -> None:
@@ -141,10 +141,10 @@ def test_full_results_stop_the_kernel_until_they_are_taken(limited: str, room: i
     taken = []
     while (status := walk(arrays, s.FAR)) == s.RESULTS_FULL:
         assert len(results(arrays)) == room
-        taken += found(arrays)
+        taken += window_counts(arrays)
         arrays.progress[[s.RESULTS, s.RESULT_ROWS, s.RESULT_REALS, s.RESULT_EXTREMES]] = 0
     assert status == s.DONE
-    assert taken + found(arrays) == [(-2, 1), (0, 3), (2, 3), (4, 3), (6, 1)]
+    assert taken + window_counts(arrays) == [(-2, 1), (0, 3), (2, 3), (4, 3), (6, 1)]
 
 
 def test_a_sequence_begins_with_windows_of_its_own() -> None:
@@ -169,17 +169,17 @@ def test_a_sequence_begins_with_windows_of_its_own() -> None:
 )
 def test_a_window_may_separate_events_of_one_time(length: int, slide: int, expected: list[tuple[int, int]]) -> None:
     extent = windows(length, slide, by_place=True)
-    assert found(at(7, 7, 7, extent=extent, until=s.FAR)) == expected
+    assert window_counts(at(7, 7, 7, extent=extent, until=s.FAR)) == expected
 
 
 def test_events_before_and_after_such_a_time() -> None:
     """Places 0 1 2 3 have the times 0 1 1 2. [0, 2) holds a0 a1: 3 trends; [2, 4) holds a2 a3: 3 trends."""
-    assert found(at(0, 1, 1, 2, extent=windows(2, 2, by_place=True), until=s.FAR)) == [(0, 3), (2, 3)]
-    assert found(at(0, 1, 1, 2, extent=windows(3, 3, by_place=True), until=s.FAR)) == [(0, 5), (3, 1)]
+    assert window_counts(at(0, 1, 1, 2, extent=windows(2, 2, by_place=True), until=s.FAR)) == [(0, 3), (2, 3)]
+    assert window_counts(at(0, 1, 1, 2, extent=windows(3, 3, by_place=True), until=s.FAR)) == [(0, 5), (3, 1)]
 
 
 @pytest.mark.parametrize(("length", "slide", "expected"), [(2, 1, [(0, 1), (3, 1)]), (3, 2, [(0, 2), (2, 1)])])
 def test_labels_without_a_loop_in_a_separated_time(length: int, slide: int, expected: list[tuple[int, int]]) -> None:
     """The two B at places 1 and 2 have one time."""
     query = program("A B", extent=windows(length, slide, by_place=True))
-    assert found(after(query, valued("ABBAB", times=[0, 1, 1, 2, 3]), s.FAR)) == expected
+    assert window_counts(after(query, valued("ABBAB", times=[0, 1, 1, 2, 3]), s.FAR)) == expected
