@@ -354,7 +354,8 @@ def test_finish_of_a_result_takes_the_session_of_its_rows(monkeypatch: pytest.Mo
 
     rows = type("DataFrame", (), {"__module__": "pyspark.sql", "isStreaming": True, "sparkSession": "session"})()
     monkeypatch.setattr(stream_finish, "finish", lambda *given, **options: (given, options))
-    result = ost.WorkloadResult(rows, {})
+    workload = ost.Workload(["PATTERN SEQ(A, B) RETURN COUNT(*)"], type="kind", time="ts")
+    result = ost.WorkloadResult(rows, {}, workload=workload)
     assert result.finish("folder", operator=1) == (("session", "folder"), {"operator": 1})
     with pytest.raises(QueryError, match="checkpoint is a text"):
         result.finish()

@@ -19,19 +19,15 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from ostinato.api.correlations import CorrelationQuery
+from ostinato.api.workloads import WorkloadResult
 from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.event_queries.event_request import EventRequest
 from ostinato.explanation.clause_groups_text import clause_group_sections
 from ostinato.explanation.clause_text import clause_text
 from ostinato.explanation.correlation_text import correlations_text
 from ostinato.explanation.events_svg import event_picture
 from ostinato.explanation.events_text import explain_events
-from ostinato.explanation.explainable import (
-    ExplainableCorrelation,
-    ExplainableEvents,
-    ExplainableRun,
-    ExplainableSummary,
-    ExplainableWorkload,
-)
 from ostinato.explanation.explained_clauses import ExplainedClause, read_clauses
 from ostinato.explanation.losses_text import losses_section
 from ostinato.explanation.planned_clause import PlannedClause, plan_clause
@@ -39,6 +35,8 @@ from ostinato.explanation.readable import readable
 from ostinato.explanation.summary_text import summary_automaton, summary_text
 from ostinato.explanation.text_sections import headed, underlined
 from ostinato.pictures.automaton_svg import Picture, draw_automata
+from ostinato.summaries.summary_request import SummaryRequest
+from ostinato.workloads.workload_request import WorkloadRequest
 
 _PRE = "font-family:monospace;white-space:pre;line-height:1.35;overflow-x:auto"
 """The text has columns. Some notebooks give <pre> a proportional font and wrap its lines."""
@@ -71,15 +69,15 @@ def explain(query: Any, table: Any = None) -> Explanation:
     `table` gives the columns of the input: a pyarrow Table or Schema, a pandas or Spark DataFrame, or a dict of them by
     table name. Without it, the columns are those that the query mentions, and their types are unknown.
     """
-    if isinstance(query, ExplainableRun):
+    if isinstance(query, WorkloadResult):
         return _workload(query.workload, query.input if table is None else table, query)
-    if isinstance(query, ExplainableWorkload):
+    if isinstance(query, WorkloadRequest):
         return _workload(query, table)
-    if isinstance(query, ExplainableEvents):
+    if isinstance(query, EventRequest):
         return Explanation(explain_events(query, table), event_picture(query, table))
-    if isinstance(query, ExplainableSummary):
+    if isinstance(query, SummaryRequest):
         return Explanation(summary_text(query), summary_automaton(query))
-    if isinstance(query, ExplainableCorrelation):
+    if isinstance(query, CorrelationQuery):
         return _several(
             {name: explain(text, query.live if table is None else table) for name, text in query.texts.items()}
         )
@@ -101,7 +99,7 @@ def _several(explanations: dict[str, Explanation]) -> Explanation:
     return Explanation("\n\n".join(texts), "\n".join(each.svg for each in explanations.values()))
 
 
-def _workload(workload: ExplainableWorkload, table: Any, run: ExplainableRun | None = None) -> Explanation:
+def _workload(workload: WorkloadRequest, table: Any, run: WorkloadResult[Any] | None = None) -> Explanation:
     """The event queries together, then the groups of clauses, then each clause."""
     texts, pictures = [], []
     losses = losses_section(run) if run else None

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ostinato.api.events import EventsQuery, events
@@ -56,7 +56,7 @@ class WorkloadResult(WorkloadRows[T]):
     that share its shuffle. To read the rows of many queries, write `rows` once and read the output.
     """
 
-    workload: Workload | None = None
+    workload: Workload = field(kw_only=True)
     """The workload of this result. `ost.explain(result)` also describes the run."""
 
     @property
@@ -168,7 +168,7 @@ class Workload(WorkloadRequest):
 
 
 def _result(workload: Workload, rows: WorkloadRows[T]) -> WorkloadResult[T]:
-    values = {field.name: getattr(rows, field.name) for field in fields(rows)}
+    values = {each.name: getattr(rows, each.name) for each in fields(rows)}
     return WorkloadResult(**values, workload=workload)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ostinato.clause.plan.typed_plan import TypedPlan
-from ostinato.explanation.explainable import ExplainableWorkload
 from ostinato.explanation.explained_clauses import is_streaming
 from ostinato.explanation.losses_text import bounds_lines
 from ostinato.explanation.merged_plan_text import merged_plan_lines
@@ -14,13 +13,14 @@ from ostinato.explanation.planned_clause import PlannedClause
 from ostinato.explanation.text_sections import underlined
 from ostinato.workloads.merging.merged_plan import merge
 from ostinato.workloads.plan.clause_groups import ClausesPlan, ClauseStream, plan_clauses
+from ostinato.workloads.workload_request import WorkloadRequest
 
 _INDENT = " " * len("shared matcher   ")
 _ENGINE_ALONE = "The sections below name the engine that a clause would use alone."
 
 
 def clause_group_sections(
-    workload: ExplainableWorkload, planned: Mapping[str, PlannedClause], table: Any = None
+    workload: WorkloadRequest, planned: Mapping[str, PlannedClause], table: Any = None
 ) -> list[str]:
     """The sections about all clauses. They come before those of single clauses.
 
@@ -39,7 +39,7 @@ def clause_group_sections(
     return [section for section in sections if section]
 
 
-def together_text(workload: ExplainableWorkload, planned: Mapping[str, PlannedClause], table: Any = None) -> str:
+def together_text(workload: WorkloadRequest, planned: Mapping[str, PlannedClause], table: Any = None) -> str:
     """The groups of clauses that run together. Empty for a single clause without a bound, or if the groups depend on
     unknown types."""
     names, plan, on_stream = list(planned), _plan(workload, planned, table), is_streaming(table)
@@ -59,9 +59,7 @@ def together_text(workload: ExplainableWorkload, planned: Mapping[str, PlannedCl
     return underlined("How the clauses run together" + (", on a stream" if on_stream else ""), lines)
 
 
-def _stream_lines(
-    workload: ExplainableWorkload, stream: ClauseStream, names: Sequence[str], on_stream: bool
-) -> list[str]:
+def _stream_lines(workload: WorkloadRequest, stream: ClauseStream, names: Sequence[str], on_stream: bool) -> list[str]:
     members = ", ".join(names[member.clause] for member in stream.clauses)
     states = "each has its own states" if workload.options.sharing == "never" else "equal sub-patterns share a state"
     lines = [f"shared matcher   {members}: {states}.", f"{_INDENT}{_ENGINE_ALONE}"]
@@ -76,7 +74,7 @@ def _stream_lines(
 
 
 def _shared_text(
-    workload: ExplainableWorkload, stream: ClauseStream, typed: Sequence[TypedPlan], names: Sequence[str]
+    workload: WorkloadRequest, stream: ClauseStream, typed: Sequence[TypedPlan], names: Sequence[str]
 ) -> str:
     """The states of one merged plan, described by the variables of the clauses."""
     merged = merge([clause.program for clause in stream.clauses], separate=workload.options.sharing == "never")
@@ -89,7 +87,7 @@ def _shared_text(
     return underlined(f"Shared states: {members}", merged_plan_lines(merged, variables))
 
 
-def _plan(workload: ExplainableWorkload, planned: Mapping[str, PlannedClause], table: Any) -> ClausesPlan | None:
+def _plan(workload: WorkloadRequest, planned: Mapping[str, PlannedClause], table: Any) -> ClausesPlan | None:
     """None if types aren't known. Raises BOUND_NOT_SUPPORTED."""
     names = list(planned)
     typed = [each.typed for each in planned.values() if each.typed is not None]
@@ -99,6 +97,6 @@ def _plan(workload: ExplainableWorkload, planned: Mapping[str, PlannedClause], t
     return plan_clauses(typed, names, bounded, workload.options.sharing, on_stream=is_streaming(table))
 
 
-def _bounded(workload: ExplainableWorkload, names: Sequence[str]) -> tuple[bool, ...]:
+def _bounded(workload: WorkloadRequest, names: Sequence[str]) -> tuple[bool, ...]:
     own = workload.request.for_queries(names)
     return (False,) * len(names) if own.is_empty else own.bounds(names).bounded

@@ -7,16 +7,16 @@ from typing import Any
 from ostinato.clause.automaton.nfa import ACCEPT, Nfa, State
 from ostinato.event_queries.automaton.trend_automaton import START, TrendAutomaton
 from ostinato.explanation.events_text import plan_queries, shared_matches_of
-from ostinato.explanation.explainable import ExplainableWorkload
 from ostinato.explanation.merged_plan_text import merged_plan_picture
 from ostinato.explanation.readable import readable
 from ostinato.pictures.automaton_svg import Picture, draw_automata
+from ostinato.workloads.workload_request import WorkloadRequest
 
 
 def event_picture(query: Any, table: Any = None) -> str:
     """The automata of an `ost.events(...)` or an `ost.Workload(...)`, then the plans that several queries share.
     Events under NOT aren't drawn."""
-    queries = query.events if isinstance(query, ExplainableWorkload) else {"": query}
+    queries = query.events if isinstance(query, WorkloadRequest) else {"": query}
     planned = plan_queries(tuple(queries.values()), table)
     plan = planned.plan
     pictures = [
@@ -29,7 +29,7 @@ def event_picture(query: Any, table: Any = None) -> str:
         for name, each in zip(queries, plan.queries, strict=True)
         for program in each.programs[:2]  # the third program of an AND is common to both sides
     ]
-    if isinstance(query, ExplainableWorkload):
+    if isinstance(query, WorkloadRequest):
         names = tuple(queries)
         shared = shared_matches_of(planned, names, query.options.sharing, query.request.for_queries(names))
         for group in () if shared is None else shared.groups:

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from ostinato.errors import QueryError, errors_quoting
+from ostinato.event_queries.event_request import EventRequest
 from ostinato.event_queries.language.event_binding import bind_event_query
 from ostinato.event_queries.language.event_query import (
     ReturnAggregates,
@@ -30,14 +31,15 @@ from ostinato.explanation.event_sections import (
     shared_state_sections,
     statistics_lines,
 )
-from ostinato.explanation.explainable import ExplainableEvents, ExplainableWorkload, HasBounds
 from ostinato.explanation.explained_clauses import is_streaming, table_columns
 from ostinato.explanation.losses_text import bounds_lines
 from ostinato.explanation.shared_queries import shared_queries
 from ostinato.explanation.text_sections import Section, numbered
 from ostinato.expressions.syntax import Call, ColumnRef, Expr, Field, walk
 from ostinato.expressions.types import Settings, normalise
+from ostinato.workloads.bound_request import BoundRequest
 from ostinato.workloads.plan.event_groups import SharedGroups
+from ostinato.workloads.workload_request import WorkloadRequest
 
 
 def explain_events(
@@ -48,11 +50,11 @@ def explain_events(
     `table` gives the input's columns: a pyarrow Table or Schema, a pandas or Spark DataFrame. Without it, they are
     those that the queries mention. `statistics` and `losses` come from a run.
     """
-    if isinstance(query, ExplainableWorkload):
+    if isinstance(query, WorkloadRequest):
         names = tuple(query.events)
         planned = plan_queries(tuple(query.events.values()), table)
         sections = _workload_sections(planned, names, query.options.sharing, query.request.for_queries(names))
-    elif isinstance(query, ExplainableEvents):
+    elif isinstance(query, EventRequest):
         sections = _query_sections(plan_queries([query], table).plan, query.options.sharing)
     else:
         raise QueryError("NOT_A_QUERY", f"expected an event query or a workload, got {type(query).__name__}")
@@ -79,7 +81,9 @@ def _query_sections(plan: EventsPlan, sharing: str) -> list[Section]:
     ]
 
 
-def _workload_sections(planned: PlannedEvents, names: Sequence[str], sharing: str, request: HasBounds) -> list[Section]:
+def _workload_sections(
+    planned: PlannedEvents, names: Sequence[str], sharing: str, request: BoundRequest
+) -> list[Section]:
     plan = planned.plan
     bounds = None if request.is_empty else request.bounds(names)
     shared = shared_matches_of(planned, names, sharing, request)
@@ -118,7 +122,7 @@ def _workload_sections(planned: PlannedEvents, names: Sequence[str], sharing: st
 
 
 def shared_matches_of(
-    planned: PlannedEvents, names: Sequence[str], sharing: str, request: HasBounds
+    planned: PlannedEvents, names: Sequence[str], sharing: str, request: BoundRequest
 ) -> SharedGroups | None:
     """The queries that the shared matcher runs; None if the column types aren't known."""
     bounds = None if request.is_empty else request.bounds(names)
@@ -149,7 +153,7 @@ class PlannedEvents:
     on_stream: bool = False
 
 
-def plan_queries(queries: Sequence[ExplainableEvents], table: Any) -> PlannedEvents:
+def plan_queries(queries: Sequence[EventRequest], table: Any) -> PlannedEvents:
     names, types = _columns(queries, table)
     bounds = []
     for each in queries:
@@ -169,7 +173,7 @@ def plan_queries(queries: Sequence[ExplainableEvents], table: Any) -> PlannedEve
     return PlannedEvents(typed.plan, typed, is_streaming(table))
 
 
-def _columns(queries: Sequence[ExplainableEvents], table: Any) -> tuple[tuple[str, ...], Mapping[str, pa.DataType]]:
+def _columns(queries: Sequence[EventRequest], table: Any) -> tuple[tuple[str, ...], Mapping[str, pa.DataType]]:
     if table is None:
         mentioned = (name for each in queries for name in _mentioned(each))
         return tuple({name.lower(): name for name in mentioned}.values()), {}
@@ -177,21 +181,21 @@ def _columns(queries: Sequence[ExplainableEvents], table: Any) -> tuple[tuple[st
     return columns.names, columns.types
 
 
-def _mentioned(explainable: ExplainableEvents) -> Iterator[str]:
+def _mentioned(request: EventRequest) -> Iterator[str]:
     """The columns that a query mentions."""
-    query = explainable.query
+    query = request.query
     if query.time is not None:
         yield query.time.text
-    elif explainable.time is not None:
-        yield explainable.time
+    elif request.time is not None:
+        yield request.time
     named = {name for event in occurrences(query.pattern) for name in (event.type, event.variable)}
     exprs: list[Expr] = [*query.where]
     if isinstance(query.types, TypeColumn):
         yield query.types.column.text
     elif isinstance(query.types, tuple):
         exprs += [one.condition for one in query.types if isinstance(one, TypeDefinition)]
-    elif isinstance(explainable.type, str):
-        yield explainable.type
+    elif isinstance(request.type, str):
+        yield request.type
     yield from (name.text for name in (*query.group_by, *(name for same in query.same for name in same.columns)))
     if isinstance(query.returns, ReturnAggregates):
         exprs += [item.expression for item in query.returns.items]

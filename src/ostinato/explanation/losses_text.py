@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ostinato.calls.bounds import Bounds
-from ostinato.explanation.explainable import RunWithLosses
 from ostinato.explanation.text_sections import Section
 from ostinato.rows.loss_report import Period, Report, at_most
+from ostinato.workloads.workload_rows import WorkloadRows
 
 MOST_PERIODS = 8
 MOST_QUERIES = 3
@@ -18,7 +19,7 @@ ON_SPARK = [
 ]
 
 
-def losses_section(run: RunWithLosses) -> Section | None:
+def losses_section(run: WorkloadRows[Any]) -> Section | None:
     """None if no query has a bound."""
     if run.metrics is not None:
         return "Losses of a run", ON_SPARK

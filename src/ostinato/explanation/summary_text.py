@@ -7,12 +7,12 @@ from datetime import timedelta
 
 from ostinato.clause.automaton.nfa import ACCEPT, Nfa, State
 from ostinato.event_queries.language.event_query import Selection
-from ostinato.explanation.explainable import ExplainableSummary
 from ostinato.explanation.text_sections import numbered
 from ostinato.pictures.automaton_svg import Picture, draw_automata
 from ostinato.summaries.engine.kernel_tables import COUNT
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
 from ostinato.summaries.language.type_automaton import NO_STATE, START, TypeAutomaton, compile_expression
+from ostinato.summaries.summary_request import SummaryRequest
 
 _STRATEGIES = {
     Strategy.CAPPED: "the event with the lowest benefit: its matches so far, plus those expected within the window and "
@@ -28,7 +28,7 @@ _SELECTIONS = {
 }
 
 
-def summary_text(summary: ExplainableSummary) -> str:
+def summary_text(summary: SummaryRequest) -> str:
     """The whole explanation."""
     query, automaton = summary.query, _automaton(summary)
     sections = {
@@ -41,7 +41,7 @@ def summary_text(summary: ExplainableSummary) -> str:
     return numbered(sections.items())
 
 
-def _understood_lines(summary: ExplainableSummary) -> Iterator[str]:
+def _understood_lines(summary: SummaryRequest) -> Iterator[str]:
     query, columns = summary.query, summary.columns
     of = "" if columns.value is None else f"({columns.value})"
     yield f"{query.aggregate.value}{of} over all matches of {query.expression}"
@@ -90,7 +90,7 @@ def _length(amount: float, counts_units: bool) -> str:
     return f"{amount:g}" if counts_units else str(timedelta(microseconds=amount))
 
 
-def _automaton(summary: ExplainableSummary) -> TypeAutomaton:
+def _automaton(summary: SummaryRequest) -> TypeAutomaton:
     return compile_expression(summary.query.expression, summary.query.declared())
 
 
@@ -106,7 +106,7 @@ def _full_size(query: SummaryQuery) -> int:
 # --- picture ----------------------------------------------------------------------------------------------------------
 
 
-def summary_automaton(summary: ExplainableSummary) -> str:
+def summary_automaton(summary: SummaryRequest) -> str:
     """The automaton as a picture."""
     return draw_automata([Picture(_as_nfa(_automaton(summary)), {}, ranked=False)])
 
