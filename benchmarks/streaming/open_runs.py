@@ -60,9 +60,9 @@ def _run(spark: SparkSession, folder: Path, open_runs: int, timed: int) -> Ran:
 
 
 def _check_state(spark: SparkSession, checkpoint: Path, open_runs: int) -> None:
-    from ostinato.spark.checkpoints.open_partial_matches import state
+    from ostinato.spark.checkpoints.open_partial_matches import stream_state
 
-    kept = state(spark, str(checkpoint)).groupBy("rows").count().collect()
+    kept = stream_state(spark, str(checkpoint)).groupBy("rows").count().collect()
     expect("open runs by rows", [tuple(row) for row in kept], [(ROWS_PER_RUN, open_runs)] if open_runs else [])
 
 

@@ -150,13 +150,13 @@ def _check(spark: SparkSession, follower: Follower, checkpoint: Path, rate: Rate
     """No row lost, none late, and as many matches as in a batch over all chunks."""
     from ostinato.clause.language.clause_parser import parse_clause
     from ostinato.local.local_clause import match_table
-    from ostinato.spark.checkpoints.finish import finish
+    from ostinato.spark.checkpoints.finish import finish_stream
 
     counts = follower.counts
     expect("rows and late rows", (counts["rows"], counts["late_rows"]), (chunks * rate.rows_per_second, 0))
     events = pa.concat_tables(chunk(rate, second) for second in range(chunks))
     right = match_table(parse_clause(CLAUSE), events).num_rows
-    expect("matches", counts["matches"] + finish(spark, str(checkpoint)).count(), right)
+    expect("matches", counts["matches"] + finish_stream(spark, str(checkpoint)).count(), right)
 
 
 if __name__ == "__main__":

@@ -77,11 +77,11 @@ def _right(clause: str, events: pa.Table) -> sparks.Totals:
 
 def _totals(ours: DataFrame, checkpoint: Path) -> sparks.Totals:
     """Of what the stream gives, and of what the end of its input adds."""
-    from ostinato.spark.checkpoints.finish import finish
+    from ostinato.spark.checkpoints.finish import finish_stream
 
     of_batches: list[sparks.Totals] = []
     run_stream(ours, checkpoint, lambda frame, _: of_batches.append(sparks.totals(frame)))
-    return added([*of_batches, sparks.totals(finish(ours.sparkSession, str(checkpoint)))])
+    return added([*of_batches, sparks.totals(finish_stream(ours.sparkSession, str(checkpoint)))])
 
 
 def added(parts: list[sparks.Totals]) -> sparks.Totals:

@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     from ostinato.api.summaries import StreamSummary, SummaryAnswer, summary
     from ostinato.api.workloads import Workload, WorkloadResult
     from ostinato.clause.language.clause_builder import PatternQuery, pattern
-    from ostinato.event_queries.language.event_builder import absent, any_of, both, repeated, seq
+    from ostinato.event_queries.language.event_builder import event_and, event_not, event_or, event_repeat, event_seq
     from ostinato.kernels.clock import VirtualClock
     from ostinato.local.correlation_runs import CorrelationResult
     from ostinato.path_queries.language.path_parser import path_query
     from ostinato.path_queries.questions.chat_endpoint import ChatEndpoint
     from ostinato.path_queries.questions.embeddings import EmbeddingSimilarity
-    from ostinato.spark.checkpoints.finish import finish
-    from ostinato.spark.checkpoints.open_partial_matches import state
+    from ostinato.spark.checkpoints.finish import finish_stream
+    from ostinato.spark.checkpoints.open_partial_matches import stream_state
     from ostinato.spark.clause.clause_dataframe import match_recognize
     from ostinato.spark.statements.statement import sql
     from ostinato.spark.streams.stream_metrics import stream_metrics
-    from ostinato.spark.summaries.summary_ask import ask, ask_all
+    from ostinato.spark.summaries.summary_ask import summary_answer, summary_answers
 
 __version__ = "0.1.0"
 
@@ -52,11 +52,11 @@ _HOMES = {
     "PatternQuery": "ostinato.clause.language.clause_builder",
     "pattern": "ostinato.clause.language.clause_builder",
     "path_query": "ostinato.path_queries.language.path_parser",
-    "absent": "ostinato.event_queries.language.event_builder",
-    "any_of": "ostinato.event_queries.language.event_builder",
-    "both": "ostinato.event_queries.language.event_builder",
-    "repeated": "ostinato.event_queries.language.event_builder",
-    "seq": "ostinato.event_queries.language.event_builder",
+    "event_not": "ostinato.event_queries.language.event_builder",
+    "event_or": "ostinato.event_queries.language.event_builder",
+    "event_and": "ostinato.event_queries.language.event_builder",
+    "event_repeat": "ostinato.event_queries.language.event_builder",
+    "event_seq": "ostinato.event_queries.language.event_builder",
     "CorrelationQuery": "ostinato.api.correlations",
     "CorrelationResult": "ostinato.local.correlation_runs",
     "correlate": "ostinato.api.correlations",
@@ -76,21 +76,36 @@ _HOMES = {
     "graph": "ostinato.api.paths",
     "paths": "ostinato.api.paths",
     "sql": "ostinato.spark.statements.statement",
-    "finish": "ostinato.spark.checkpoints.finish",
-    "state": "ostinato.spark.checkpoints.open_partial_matches",
+    "finish_stream": "ostinato.spark.checkpoints.finish",
+    "stream_state": "ostinato.spark.checkpoints.open_partial_matches",
     "stream_metrics": "ostinato.spark.streams.stream_metrics",
     "StreamSummary": "ostinato.api.summaries",
     "SummaryAnswer": "ostinato.api.summaries",
     "summary": "ostinato.api.summaries",
-    "ask": "ostinato.spark.summaries.summary_ask",
-    "ask_all": "ostinato.spark.summaries.summary_ask",
+    "summary_answer": "ostinato.spark.summaries.summary_ask",
+    "summary_answers": "ostinato.spark.summaries.summary_ask",
 }
 """Where the public names live. They are loaded when first used: the core needs no pyspark, errors no numba."""
 
 
+_RENAMED = {
+    "seq": "event_seq",
+    "any_of": "event_or",
+    "both": "event_and",
+    "absent": "event_not",
+    "repeated": "event_repeat",
+    "finish": "finish_stream",
+    "state": "stream_state",
+    "ask": "summary_answer",
+    "ask_all": "summary_answers",
+}
+"""Names before docs/decisions/017."""
+
+
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module 'ostinato' has no attribute '{name}'")
+        hint = f"; it is called '{_RENAMED[name]}' now" if name in _RENAMED else ""
+        raise AttributeError(f"module 'ostinato' has no attribute '{name}'{hint}")
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
@@ -122,25 +137,25 @@ __all__ = [
     "Workload",
     "WorkloadResult",
     "__version__",
-    "absent",
-    "any_of",
-    "ask",
-    "ask_all",
-    "both",
+    "event_not",
+    "event_or",
+    "summary_answer",
+    "summary_answers",
+    "event_and",
     "correlate",
     "events",
     "explain",
-    "finish",
+    "finish_stream",
     "graph",
     "match",
     "match_recognize",
     "path_query",
     "paths",
     "pattern",
-    "repeated",
-    "seq",
+    "event_repeat",
+    "event_seq",
     "sql",
-    "state",
+    "stream_state",
     "stream_metrics",
     "summary",
     "unwrap",

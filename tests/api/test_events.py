@@ -12,7 +12,7 @@ import pytest
 
 import ostinato as ost
 from ostinato.errors import MatchError, QueryError
-from ostinato.event_queries.language.event_builder import seq
+from ostinato.event_queries.language.event_builder import event_seq
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 
@@ -206,7 +206,7 @@ def test_types_by_conditions() -> None:
 
 
 def test_the_fluent_builder() -> None:
-    built = seq("A a", "B+ b").where("NEXT(b).x > b.x").returns("COUNT(*)", total="SUM(b.x)")
+    built = event_seq("A a", "B+ b").where("NEXT(b).x > b.x").returns("COUNT(*)", total="SUM(b.x)")
     table = letters("ABB", x=[0, 2, 1])
     (row,) = ost.match(ost.events(built, type="kind", time="ts"), table).to_pylist()
     assert list(row.values()) == [Decimal(2), Decimal(3)]
@@ -334,7 +334,7 @@ def test_times_that_leave_no_room_are_refused() -> None:
 
 def test_a_builder_is_a_query_and_a_workload_is_not() -> None:
     table = pa.table({"ts": [1, 2], "kind": list("AB")})
-    built = ost.seq("A", "B+").type("kind").time("ts").returns(n="COUNT(*)")
+    built = ost.event_seq("A", "B+").type("kind").time("ts").returns(n="COUNT(*)")
     assert ost.match(built, table).to_pylist() == [{"n": 1}]
     with pytest.raises(QueryError, match="NOT_A_QUERY"):
         ost.match(ost.Workload([built]), table)
@@ -353,7 +353,7 @@ def test_finish_of_a_result_takes_the_session_of_its_rows(monkeypatch: pytest.Mo
     from ostinato.spark.checkpoints import finish as stream_finish
 
     rows = type("DataFrame", (), {"__module__": "pyspark.sql", "isStreaming": True, "sparkSession": "session"})()
-    monkeypatch.setattr(stream_finish, "finish", lambda *given, **options: (given, options))
+    monkeypatch.setattr(stream_finish, "finish_stream", lambda *given, **options: (given, options))
     workload = ost.Workload(["PATTERN SEQ(A, B) RETURN COUNT(*)"], type="kind", time="ts")
     result = ost.WorkloadResult(rows, {}, workload=workload)
     assert result.finish("folder", operator=1) == (("session", "folder"), {"operator": 1})

@@ -89,8 +89,8 @@ def test_only_unknown_keywords_are_refused() -> None:
 
 
 PUBLIC_CALLS = [
-    *("match", "sql", "match_recognize", "pattern", "events", "summary", "ask", "ask_all", "paths", "graph"),
-    *("path_query", "correlate", "explain", "finish", "state", "stream_metrics"),
+    *("match", "sql", "match_recognize", "pattern", "events", "summary", "summary_answer", "summary_answers"),
+    *("paths", "graph", "path_query", "correlate", "explain", "finish_stream", "stream_state", "stream_metrics"),
 ]
 PUBLIC_METHODS = {
     "Workload": ("__init__", "run"),

@@ -176,7 +176,7 @@ def test_the_largest_and_smallest_that_will_do() -> None:
         lambda: ost.pattern("A").define(A=5),
         lambda: ost.pattern("A").measures(x=None),
         lambda: ost.pattern("A").subset(U=5),
-        lambda: ost.seq(5),
+        lambda: ost.event_seq(5),
         lambda: ost.events(EVENTS, type={"a": 5}),
         lambda: ost.events(EVENTS, type="k", time="id").to_sql(5, "t"),
         lambda: ost.Workload(None),

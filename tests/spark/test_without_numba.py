@@ -1,7 +1,7 @@
 """Planning a query on a DataFrame loads no numba, whatever the kind of query. Only the tasks load kernels.
 
-Two calls compute on the driver and load kernels there: `ost.ask`, and `ost.explain` of a summary, which measures its
-size.
+Two calls compute on the driver and load kernels there: `ost.summary_answer`, and `ost.explain` of a summary, which
+measures its size.
 """
 
 from __future__ import annotations

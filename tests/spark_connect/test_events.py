@@ -78,5 +78,5 @@ def test_a_stream(connect: Any, tmp_path: Any) -> None:
     writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).option("path", str(tmp_path / "out"))
     assert writer.trigger(availableNow=True).start().awaitTermination(120)
     result = connect.read.parquet(str(tmp_path / "out")).toArrow()
-    rest = ost.finish(connect, str(tmp_path / "checkpoint")).toArrow()
+    rest = ost.finish_stream(connect, str(tmp_path / "checkpoint")).toArrow()
     assert sorted(plain(result) + plain(rest)) == plain(ost.match(query, TABLE))

@@ -26,7 +26,7 @@ def test_stream_and_finish_are_batch(connect: Any, tmp_path: Path) -> None:
         assert result.num_rows > 10
         assert source.count("rows") == table.num_rows
         assert rows(result, source.finish()) == rows(ost.match(CLAUSE, table))
-        open_runs = ost.state(connect, source.checkpoint).toArrow()
+        open_runs = ost.stream_state(connect, source.checkpoint).toArrow()
         assert open_runs.column_names == ["symbol", "waiting_since", "rows", "next"]
         assert 0 < open_runs.num_rows <= 7
     finally:

@@ -57,7 +57,7 @@ def test_a_clock_of_another_type_is_refused() -> None:
 
 
 def test_a_clock_that_a_checkpoint_cannot_store_is_refused() -> None:
-    """`ost.finish` would continue with another clock."""
+    """`ost.finish_stream` would continue with another clock."""
 
     class Slow(RealClock):
         pass

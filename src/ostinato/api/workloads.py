@@ -79,13 +79,12 @@ class WorkloadResult(WorkloadRows[T]):
 
     @only_our_errors()
     def finish(self, checkpoint: str | None = None, *, operator: int | None = None) -> DataFrame:
-        """Returns the rows that are only final at end of input, for a stopped stream: `ost.finish` with the session of
-        `rows`."""
+        """Returns the rows of a stopped stream that are only final at end of input, as `ost.finish_stream` does."""
         spark_dataframe(self.rows, hint="finish() is for stopped streams; a table was answered to its end")
-        from ostinato.spark.checkpoints.finish import finish
+        from ostinato.spark.checkpoints.finish import finish_stream
 
         session = self.rows.sparkSession  # type: ignore[attr-defined]
-        return finish(session, a_path("checkpoint", checkpoint), operator=operator)
+        return finish_stream(session, a_path("checkpoint", checkpoint), operator=operator)
 
     def __getitem__(self, name: str) -> T:
         if not isinstance(name, str) or name not in self.queries:

@@ -188,7 +188,7 @@ def other_query(difference: str) -> MatchError:
     return MatchError(
         "STATE_OF_OTHER_QUERY",
         f"the state of this stream was written by another query: {difference}",
-        hint="start the changed query with a new checkpoint; ost.finish returns the open matches of the old one",
+        hint="start the changed query with a new checkpoint; ost.finish_stream returns the open matches of the old one",
     )
 
 

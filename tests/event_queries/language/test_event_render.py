@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostinato.errors import QueryError
-from ostinato.event_queries.language.event_builder import EventBuilder, absent, any_of, both, repeated, seq
+from ostinato.event_queries.language.event_builder import (
+    EventBuilder,
+    event_and,
+    event_not,
+    event_or,
+    event_repeat,
+    event_seq,
+)
 from ostinato.event_queries.language.event_parser import parse_event_query
 from ostinato.event_queries.language.event_pattern import parse_event_pattern
 from ostinato.event_queries.language.event_query import (
@@ -87,7 +94,7 @@ def test_patterns(pattern: EventPattern) -> None:
 
 def test_every_method_of_the_builder_renders_its_clause() -> None:
     built = (
-        seq("Request r", "Travel+ t", absent("Pickup p"))
+        event_seq("Request r", "Travel+ t", event_not("Pickup p"))
         .from_("rides")
         .type("kind")
         .time("ts")
@@ -111,14 +118,14 @@ def test_every_method_of_the_builder_renders_its_clause() -> None:
 @pytest.mark.parametrize(
     ("built", "pattern"),
     [
-        (seq("A", "B+ b"), "SEQ(A, B+ b)"),
-        (seq("A", repeated(seq("B", "C"))), "SEQ(A, SEQ(B, C)+)"),
-        (seq("A", any_of("B", seq("C", "D"))), "SEQ(A, B OR SEQ(C, D))"),
-        (seq("A", absent(seq("C", "D")), "B"), "SEQ(A, NOT SEQ(C, D), B)"),
-        (seq("A", absent(any_of("C", "D")), "B"), "SEQ(A, NOT (C OR D), B)"),
-        (seq("A", absent("C OR D"), "B"), "SEQ(A, NOT (C OR D), B)"),
-        (repeated("A a", "?"), "A? a"),
-        (both("A", seq("B", "C")), "A AND SEQ(B, C)"),
+        (event_seq("A", "B+ b"), "SEQ(A, B+ b)"),
+        (event_seq("A", event_repeat(event_seq("B", "C"))), "SEQ(A, SEQ(B, C)+)"),
+        (event_seq("A", event_or("B", event_seq("C", "D"))), "SEQ(A, B OR SEQ(C, D))"),
+        (event_seq("A", event_not(event_seq("C", "D")), "B"), "SEQ(A, NOT SEQ(C, D), B)"),
+        (event_seq("A", event_not(event_or("C", "D")), "B"), "SEQ(A, NOT (C OR D), B)"),
+        (event_seq("A", event_not("C OR D"), "B"), "SEQ(A, NOT (C OR D), B)"),
+        (event_repeat("A a", "?"), "A? a"),
+        (event_and("A", event_seq("B", "C")), "A AND SEQ(B, C)"),
     ],
 )
 def test_patterns_by_calls(built: EventBuilder, pattern: str) -> None:
@@ -128,12 +135,12 @@ def test_patterns_by_calls(built: EventBuilder, pattern: str) -> None:
 @pytest.mark.parametrize(
     ("built", "words"),
     [
-        (seq("A").strict(), "STRICT"),
-        (seq("A").strict().skip_till_any_match(), ""),
-        (seq("A").within(100), "WITHIN 100 EVENTS"),
-        (seq("A").within(100, slide=10), "WITHIN 100 EVENTS SLIDE 10 EVENTS"),
-        (seq("A").within("1 DAY", tumble=True), "WITHIN 1 DAY TUMBLE"),
-        (seq("A").within(timedelta(hours=1)), "WITHIN 1 HOUR"),
+        (event_seq("A").strict(), "STRICT"),
+        (event_seq("A").strict().skip_till_any_match(), ""),
+        (event_seq("A").within(100), "WITHIN 100 EVENTS"),
+        (event_seq("A").within(100, slide=10), "WITHIN 100 EVENTS SLIDE 10 EVENTS"),
+        (event_seq("A").within("1 DAY", tumble=True), "WITHIN 1 DAY TUMBLE"),
+        (event_seq("A").within(timedelta(hours=1)), "WITHIN 1 HOUR"),
     ],
 )
 def test_clauses_by_calls(built: EventBuilder, words: str) -> None:
@@ -141,17 +148,19 @@ def test_clauses_by_calls(built: EventBuilder, words: str) -> None:
 
 
 def test_types_by_condition() -> None:
-    built = seq("Slow", "`very fast`").type(**{"Slow": "speed < 10", "very fast": "speed >= 10"}).returns("COUNT(*)")
+    built = (
+        event_seq("Slow", "`very fast`").type(**{"Slow": "speed < 10", "very fast": "speed >= 10"}).returns("COUNT(*)")
+    )
     text = "TYPE Slow AS speed < 10, `very fast` AS speed >= 10 PATTERN SEQ(Slow, `very fast`) RETURN COUNT(*)"
     assert built.query == parse_event_query(text)
 
 
 def test_invalid_calls_of_the_builder_raise() -> None:
     with pytest.raises(QueryError, match="INVALID_ARGUMENTS"):
-        seq("A").type()
+        event_seq("A").type()
     with pytest.raises(QueryError, match="INVALID_ARGUMENTS"):
-        seq("A").within(3, slide=1, tumble=True)
+        event_seq("A").within(3, slide=1, tumble=True)
     with pytest.raises(QueryError, match="INVALID_ARGUMENTS"):
-        seq("A", seq("B").where("B.x > 1"))  # otherwise the condition would be lost
+        event_seq("A", event_seq("B").where("B.x > 1"))  # otherwise the condition would be lost
     with pytest.raises(QueryError, match="SYNTAX_ERROR"):
-        _ = seq("A").query
+        _ = event_seq("A").query

@@ -1,4 +1,4 @@
-"""Insight into a stream: open partial matches, and the errors of `ost.finish`."""
+"""Insight into a stream: open partial matches, and the errors of `ost.finish_stream`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_open_runs_by_key(source: Source) -> None:
     source.add(table, letters("z", "z", 60), letters("z", "z", 120))
     result = source.run(source.read().transform(matching(ABC)))
     assert sorted(result.column("k").to_pylist()) == ["2", "3"]
-    open_runs = ost.state(source.session, source.checkpoint).toArrow().sort_by("k").to_pylist()
+    open_runs = ost.stream_state(source.session, source.checkpoint).toArrow().sort_by("k").to_pylist()
     assert open_runs == [
         {"k": "1", "waiting_since": START, "rows": 3, "next": ["B", "C", "D"]},
         {"k": "3", "waiting_since": START + timedelta(seconds=4), "rows": 1, "next": ["B", "C", "D"]},
@@ -39,20 +39,20 @@ def code_of(action: Any) -> str:
 
 def test_finish_refuses_other_folders_settings_and_open_batches(source: Source) -> None:
     """The folder is no checkpoint, the session has other settings, or the stream stopped inside a batch."""
-    assert code_of(lambda: ost.finish(source.session, str(source.folder))) == "NO_STATE"
+    assert code_of(lambda: ost.finish_stream(source.session, str(source.folder))) == "NO_STATE"
     source.add(letters("1", "abb", 0), letters("1", "c", 60))
     source.run(source.read().transform(matching(ABC)))
-    assert code_of(lambda: ost.finish(source.session, source.checkpoint, operator=5)) == "NO_STATE"
-    assert code_of(lambda: ost.finish(source.session, 5)) == "INVALID_OPTION"  # type: ignore[arg-type]
-    assert code_of(lambda: ost.finish(None, source.checkpoint)) == "INVALID_OPTION"  # type: ignore[arg-type]
+    assert code_of(lambda: ost.finish_stream(source.session, source.checkpoint, operator=5)) == "NO_STATE"
+    assert code_of(lambda: ost.finish_stream(source.session, 5)) == "INVALID_OPTION"  # type: ignore[arg-type]
+    assert code_of(lambda: ost.finish_stream(None, source.checkpoint)) == "INVALID_OPTION"  # type: ignore[arg-type]
     elsewhere = source.session.newSession()
     elsewhere.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
-    assert code_of(lambda: ost.finish(elsewhere, source.checkpoint)) == "SETTINGS_DIFFER"
-    assert ost.finish(source.session, source.checkpoint).count() == 1
+    assert code_of(lambda: ost.finish_stream(elsewhere, source.checkpoint)) == "SETTINGS_DIFFER"
+    assert ost.finish_stream(source.session, source.checkpoint).count() == 1
     commits = Path(source.checkpoint) / "commits"
     last = max(int(file.name) for file in commits.iterdir() if file.name.isdigit())
     (commits / str(last)).unlink()
-    assert code_of(lambda: ost.finish(source.session, source.checkpoint)) == "STREAM_NOT_SETTLED"
+    assert code_of(lambda: ost.finish_stream(source.session, source.checkpoint)) == "STREAM_NOT_SETTLED"
 
 
 def test_a_checkpoint_of_another_query(source: Source) -> None:
@@ -78,7 +78,7 @@ def test_before_the_first_commit_the_message_says_so(
     (tmp_path / "metadata").write_text('{"id":"a"}')
     for folder in there[1:]:
         (tmp_path / folder).mkdir()
-    for call in (ost.ask, ost.ask_all, ost.state, ost.finish):
+    for call in (ost.summary_answer, ost.summary_answers, ost.stream_state, ost.finish_stream):
         with pytest.raises(OstinatoError, match="has committed no batch yet") as caught:
             call(spark, tmp_path)
         assert caught.value.code == "NO_STATE"

@@ -96,7 +96,7 @@ def test_stream_and_finish_are_batch(source: Source, table: pa.Table) -> None:
     assert started.awaitTermination(120)
     written = source.session.read.parquet(source.output)
     assert {row[0] for row in written.select("batch_id").distinct().collect()} >= {1, 2}
-    rest = ost.finish(source.session, source.checkpoint)
+    rest = ost.finish_stream(source.session, source.checkpoint)
     expected = ost.sql(NAMED, t=source.session.createDataFrame(table))
     assert rest.columns == expected.columns == written.drop("batch_id").columns
     assert comparable(written.drop("batch_id"), rest) == comparable(expected)

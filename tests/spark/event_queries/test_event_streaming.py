@@ -1,4 +1,4 @@
-"""Event queries on streams: the rows of closed windows and those of `ost.finish` are the rows of a batch."""
+"""Event queries on streams: the rows of closed windows and those of `ost.finish_stream` are the rows of a batch."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_queries_that_a_stream_cannot_answer_are_refused(source: Source) -> None
         source.read(None).transform(answer(QUERIES["sums"]))
     source.run(source.read().transform(answer(QUERIES["sums"])))
     with pytest.raises(QueryError, match="NO_STATE"):
-        ost.state(source.session, source.checkpoint)
+        ost.stream_state(source.session, source.checkpoint)
 
 
 def test_another_query_refuses_the_state(source: Source) -> None:

@@ -108,7 +108,7 @@ class Source:
         return self.session.read.schema(answer.schema).parquet(self.output).toArrow()
 
     def finish(self) -> pa.Table:
-        return ost.finish(self.session, self.checkpoint).toArrow()
+        return ost.finish_stream(self.session, self.checkpoint).toArrow()
 
     def count(self, name: str) -> int:
         """The sum of one of the observed counts over all batches and clauses."""

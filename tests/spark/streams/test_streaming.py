@@ -1,4 +1,4 @@
-"""A stream's rows and those of `ost.finish` are the rows of a batch without late rows."""
+"""A stream's rows and those of `ost.finish_stream` are the rows of a batch without late rows."""
 
 from __future__ import annotations
 

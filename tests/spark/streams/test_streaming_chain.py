@@ -33,7 +33,7 @@ def test_a_second_clause_over_the_first(source: Source) -> None:
     result = source.run(first.transform(matching(GROWING)))
     assert source.count("late_rows") == 0
     second = max(operators(source), key=lambda operator: count_names(source, operator, "dips"))
-    rest = ost.finish(source.session, source.checkpoint, operator=second).toArrow()
+    rest = ost.finish_stream(source.session, source.checkpoint, operator=second).toArrow()
     assert rows(result, rest) == rows(ost.match(GROWING, dips))
     assert result.num_rows > 3
 
@@ -44,7 +44,7 @@ def operators(source: Source) -> list[int]:
 
 
 def count_names(source: Source, operator: int, name: str) -> int:
-    return ost.finish(source.session, source.checkpoint, operator=operator).columns.count(name)
+    return ost.finish_stream(source.session, source.checkpoint, operator=operator).columns.count(name)
 
 
 def test_a_windowed_aggregation_over_the_decision_time(source: Source) -> None:

@@ -162,14 +162,14 @@ def test_ask_at_any_time(source: Source) -> None:
         known = table.filter(pa.compute.less_equal(table["ts"], pa.scalar(watermark).cast(table["ts"].type)))
         fed = summary_like(description).feed(known)
         for key in [(1, "eu"), {"region": None, "account": 2}, (None, None), (None, "eu")]:
-            running = ost.ask(source.session, source.checkpoint, key)
+            running = ost.summary_answer(source.session, source.checkpoint, key)
             assert running == fed.ask(key) and running.seen > 5
         assert query.isActive
     finally:
         query.stop()
     for key in [(1, "eu"), (None, None)]:
-        assert ost.ask(source.session, source.checkpoint, key) == fed.ask(key)
-    everyone = ost.ask_all(source.session, source.checkpoint).toArrow()
+        assert ost.summary_answer(source.session, source.checkpoint, key) == fed.ask(key)
+    everyone = ost.summary_answers(source.session, source.checkpoint).toArrow()
     assert rows(everyone) == rows(fed.ask_all())
 
 
@@ -178,7 +178,7 @@ def test_unknown_and_invalid_keys(source: Source) -> None:
     source.run(summary().run(source.read(), trigger_events=ASKS))
 
     def ask(key: Any) -> ost.SummaryAnswer:
-        return ost.ask(source.session, source.checkpoint, key)
+        return ost.summary_answer(source.session, source.checkpoint, key)
 
     nobody = ask((99, "eu"))
     assert (nobody.value, nobody.count, nobody.seen, nobody.kept, nobody.asked_at) == (None, 0, 0, (), None)
@@ -191,16 +191,16 @@ def test_without_keys_there_is_nothing_to_name(source: Source) -> None:
     table, description = orders(), summary(partition_by=())
     source.add(*pieces(table, 200))
     updates(source, description.run(source.read()))
-    answer = ost.ask(source.session, source.checkpoint)
+    answer = ost.summary_answer(source.session, source.checkpoint)
     assert answer.seen > 200 and answer.key == {}
     with pytest.raises(QueryError, match="SUMMARY_KEY"):
-        ost.ask(source.session, source.checkpoint, 1)
+        ost.summary_answer(source.session, source.checkpoint, 1)
 
 
 def test_ask_reads_again_if_files_vanish(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     source.add(orders(200))
     source.run(summary().run(source.read(), trigger_events=ASKS))
-    answer = ost.ask(source.session, source.checkpoint, (1, "eu"))
+    answer = ost.summary_answer(source.session, source.checkpoint, (1, "eu"))
     read, failures = summary_ask.pages_of, 2
 
     def vanishing(checkpoint: Checkpoint) -> DataFrame:
@@ -211,29 +211,29 @@ def test_ask_reads_again_if_files_vanish(source: Source, monkeypatch: pytest.Mon
         return read(checkpoint)
 
     monkeypatch.setattr(summary_ask, "pages_of", vanishing)
-    assert ost.ask(source.session, source.checkpoint, (1, "eu")) == answer
+    assert ost.summary_answer(source.session, source.checkpoint, (1, "eu")) == answer
     assert failures == -1
     failures = summary_ask.ATTEMPTS
     with pytest.raises(QueryError, match="STATE_UNREADABLE"):
-        ost.ask(source.session, source.checkpoint, (1, "eu"))
+        ost.summary_answer(source.session, source.checkpoint, (1, "eu"))
 
 
 def test_checkpoints_of_other_queries_are_refused(source: Source) -> None:
     with pytest.raises(QueryError, match="NO_STATE"):
-        ost.ask(source.session, source.checkpoint, 1)
+        ost.summary_answer(source.session, source.checkpoint, 1)
     source.add(trades(40))
     clause = "PARTITION BY symbol ORDER BY ts PATTERN (A B) WITHIN INTERVAL '9' SECOND DEFINE B AS B.id > 0"
     source.run(source.read().transform(ost.match_recognize(clause, buckets=4)))
     with pytest.raises(QueryError, match=r"NO_STATE.*keeps no summary"):
-        ost.ask(source.session, source.checkpoint, "A")
+        ost.summary_answer(source.session, source.checkpoint, "A")
 
 
 def test_a_summary_has_no_partial_matches(source: Source) -> None:
     source.add(orders(40))
     source.run(summary().run(source.read(), trigger_events=ASKS))
     with pytest.raises(QueryError, match="NO_STATE") as raised:
-        ost.state(source.session, source.checkpoint)
-    assert "ost.ask" in str(raised.value.hint)
+        ost.stream_state(source.session, source.checkpoint)
+    assert "ost.summary_answer" in str(raised.value.hint)
 
 
 # --- refused ----------------------------------------------------------------------------------------------------------
@@ -272,7 +272,7 @@ def test_another_definition_refuses_the_state(source: Source) -> None:
 
 
 def stored_answers(source: Source) -> list[str]:
-    return rows(ost.ask_all(source.session, source.checkpoint).toArrow())
+    return rows(ost.summary_answers(source.session, source.checkpoint).toArrow())
 
 
 def test_stopped_and_started_again(source: Source) -> None:

@@ -60,7 +60,7 @@ def test_a_workload_of_all_kinds(source: Source) -> None:
     result = source.run(bounded_workload.run(source.read()).rows)
     expected = bounded_workload.run(table).rows
     assert result.schema.names == expected.schema.names
-    rest = [ost.finish(source.session, source.checkpoint, operator=number).toArrow() for number in range(2)]
+    rest = [ost.finish_stream(source.session, source.checkpoint, operator=number).toArrow() for number in range(2)]
     assert _values(result, *rest) == _values(expected)
     assert {row["query"] for row in result.to_pylist()} == {"q1", "q2", "q3", "q4"}
 
@@ -96,7 +96,7 @@ def test_a_bound_gives_a_subset_and_reports_losses(source: Source) -> None:
     assert {row["query"] for row in reports} == {"q1", "q2"}
     assert {row["query"] for row in reports if row["dropped"]} == {"q1"}
     assert _events(matched) < _events(exact)
-    rest = ost.finish(source.session, source.checkpoint).toArrow()
+    rest = ost.finish_stream(source.session, source.checkpoint).toArrow()
     second = [
         {event for event in one if event.startswith("('q2'")}
         for one in (_events(matched) | _events(rest), _events(exact))

@@ -89,7 +89,7 @@ def test_a_workload_of_all_kinds(source: Source) -> None:
     result = source.run(workload.run(source.read()).rows)
     expected = workload.run(table).rows
     assert set(result.schema.names) == set(expected.schema.names)
-    finished = [ost.finish(source.session, source.checkpoint, operator=number).toArrow() for number in range(3)]
+    finished = [ost.finish_stream(source.session, source.checkpoint, operator=number).toArrow() for number in range(3)]
     rest = [pa.Table.from_pylist([_in_common(row) for row in one.to_pylist()]) for one in finished]
     assert values_of(result, *rest) == values_of(expected)
     assert set(result["query"].to_pylist()) == {"low", "clear", "rises", "sums"}

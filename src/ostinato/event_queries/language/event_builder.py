@@ -1,4 +1,4 @@
-"""`ost.seq("A", "B+ b")...`: an event query built by calls. Gives the same query as the text would."""
+"""`ost.event_seq("A", "B+ b")...`: an event query built by calls. Gives the same query as the text would."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Length = timedelta | int | str
 """A length of time, a number of events, or the text of either: `"30 MINUTES"`, `"1000 EVENTS"`."""
 
 
-def seq(*parts: str | EventBuilder) -> EventBuilder:
+def event_seq(*parts: str | EventBuilder) -> EventBuilder:
     """One part after another.
 
     >>> query = (
-    ...     seq("Request r", "Travel+ t", absent("Pickup p"))
+    ...     event_seq("Request r", "Travel+ t", event_not("Pickup p"))
     ...     .same("driver", "rider")
     ...     .where("t.speed < 10", "NEXT(t).speed <= t.speed")
     ...     .group_by("district")
@@ -38,22 +38,22 @@ def seq(*parts: str | EventBuilder) -> EventBuilder:
     return EventBuilder(f"SEQ({', '.join(_text(part) for part in parts)})")
 
 
-def any_of(*parts: str | EventBuilder) -> EventBuilder:
-    """A match of any of the parts: `any_of("A", seq("B", "C"))`."""
+def event_or(*parts: str | EventBuilder) -> EventBuilder:
+    """A match of any of the parts: `event_or("A", event_seq("B", "C"))`."""
     return EventBuilder(f"({' OR '.join(f'({_text(part)})' for part in parts)})")
 
 
-def both(first: str | EventBuilder, second: str | EventBuilder) -> EventBuilder:
+def event_and(first: str | EventBuilder, second: str | EventBuilder) -> EventBuilder:
     """Pairs of matches, for COUNT(*) only."""
     return EventBuilder(f"({_text(first)}) AND ({_text(second)})")
 
 
-def absent(part: str | EventBuilder) -> str:
+def event_not(part: str | EventBuilder) -> str:
     """A part of `seq`: no match of it may lie between the parts around it."""
     return f"NOT ({_text(part)})"
 
 
-def repeated(part: str | EventBuilder, times: str = "+") -> EventBuilder:
+def event_repeat(part: str | EventBuilder, times: str = "+") -> EventBuilder:
     """The part once or more (`+`), any number of times (`*`), or at most once (`?`)."""
     return EventBuilder(f"({_text(part)}){times}")
 
@@ -62,7 +62,7 @@ def _text(part: str | EventBuilder) -> str:
     if isinstance(part, str):
         return part
     if not isinstance(part, EventBuilder):
-        raise QueryError("INVALID_ARGUMENTS", f"a part of a pattern is text or ost.seq(...), not {shown(part)}")
+        raise QueryError("INVALID_ARGUMENTS", f"a part of a pattern is text or ost.event_seq(...), not {shown(part)}")
     if part != EventBuilder(part.pattern):
         raise QueryError(
             "INVALID_ARGUMENTS",

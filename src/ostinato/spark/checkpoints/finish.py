@@ -1,4 +1,4 @@
-"""`ost.finish`: the checkpoint of a stopped stream -> the rows that the end of input would give, as a batch."""
+"""`ost.finish_stream`: the checkpoint of a stopped stream -> the rows that the end of input would give, as a batch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ostinato.spark.streams.stream_checkpoint import check_folder, check_session
 
 
 @only_our_errors()
-def finish(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: int | None = None) -> DataFrame:
+def finish_stream(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: int | None = None) -> DataFrame:
     """The rows that a stopped stream would give at the end of its input. The checkpoint doesn't change.
 
     They are the rows of the clause, the workload, the summary or the correlation: apply the rest of the streaming query

@@ -1,4 +1,4 @@
-"""`ost.state`: the checkpoint of a running or stopped stream -> its open partial matches, one row for each key."""
+"""`ost.stream_state`: the checkpoint of a running or stopped stream -> its open partial matches, a row for each key."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ostinato.spark.streams.stream_checkpoint import check_folder, open_checkpoi
 
 
 @only_our_errors()
-def state(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: int | None = None) -> DataFrame:
+def stream_state(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: int | None = None) -> DataFrame:
     """The open partial matches as of the last committed batch: partition keys, `waiting_since` (the time of the first
     row), `rows` so far, and the variables that may come `next`.
 

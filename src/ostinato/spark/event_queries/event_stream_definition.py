@@ -15,7 +15,7 @@ class EventsDefinition(WorkloadDefinition):
     kind: ClassVar[str] = "events"
     keeps: ClassVar[tuple[str, str]] = (
         "sums over event queries, and no partial matches to look at",
-        "ost.finish gives the rows of windows that are still open",
+        "ost.finish_stream gives the rows of windows that are still open",
     )
 
     carried: bool

@@ -43,7 +43,7 @@ Read = TypeVar("Read")
 
 
 @only_our_errors()
-def ask(
+def summary_answer(
     spark: SparkSession, checkpoint: str | os.PathLike[str], key: Any = None, *, operator: int | None = None
 ) -> SummaryAnswer:
     """The answer of one key, as of the last committed micro-batch; the stream may run or not.
@@ -56,7 +56,9 @@ def ask(
 
 
 @only_our_errors()
-def ask_all(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: int | None = None) -> DataFrame:
+def summary_answers(
+    spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: int | None = None
+) -> DataFrame:
     """The answers of all keys, as of the micro-batch that is the last committed one now, as rows of the stream.
 
     Read them before the stream has deleted that micro-batch's state.
@@ -94,7 +96,7 @@ def _opened(spark: SparkSession, checkpoint: str, operator: int | None) -> tuple
         raise QueryError(
             "NO_STATE",
             f"the stream of {checkpoint} keeps no summary",
-            hint="ost.state and ost.finish look into the state of patterns and event queries",
+            hint="ost.stream_state and ost.finish_stream look into the state of patterns and event queries",
         )
     return opened, definition
 
@@ -125,4 +127,4 @@ def _bucket_and_hash(spark: SparkSession, definition: SummaryDefinition, key: li
     return int(row[0]), int(row[1])
 
 
-__all__ = ["ask", "ask_all"]
+__all__ = ["summary_answer", "summary_answers"]

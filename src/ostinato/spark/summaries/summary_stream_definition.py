@@ -25,7 +25,7 @@ class SummaryDefinition(StreamDefinition):
     """A summary with everything that its answers depend on."""
 
     kind: ClassVar[str] = "summary"
-    keeps: ClassVar[tuple[str, str]] = ("summaries, and no partial matches to look at", "ost.ask asks them")
+    keeps: ClassVar[tuple[str, str]] = ("summaries, and no partial matches to look at", "ost.summary_answer asks them")
 
     query: SummaryQuery
     roles: SummaryColumns

@@ -18,7 +18,7 @@ class ClausesDefinition(WorkloadDefinition):
     kind: ClassVar[str] = "clauses"
     keeps: ClassVar[tuple[str, str]] = (
         "state that the clauses of a workload share, and no partial matches of one clause to look at",
-        "ost.finish gives the matches that wait for the watermark",
+        "ost.finish_stream gives the matches that wait for the watermark",
     )
 
     input_names: tuple[str | None, ...]
