@@ -25,10 +25,13 @@ from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.intervals import parse_interval
 from ostinato.expressions.lexer import Kind
 from ostinato.expressions.parsing import ExpressionParser
-from ostinato.expressions.syntax import Literal, Name
+from ostinato.expressions.syntax import Name
+from ostinato.expressions.written_lengths import written_length
 
 Item = TypeVar("Item")
 
+_WITHIN_EXAMPLE = "WITHIN 10 MINUTES or WITHIN INTERVAL '10' MINUTE"
+_BEHIND_WITHIN = frozenset({"MAXLENGTH", "SUBSET", "DEFINE"})
 _ORDER = "PARTITION BY, ORDER BY, MEASURES, rows per match, AFTER MATCH SKIP, PATTERN, WITHIN, SUBSET, DEFINE"
 
 
@@ -244,17 +247,17 @@ class _ClauseParser:
         cursor = self.cursor
         if not cursor.accept("WITHIN"):
             return None
-        if not cursor.sees("INTERVAL"):
-            cursor.fail("WITHIN takes an interval", code="INVALID_WITHIN", hint="WITHIN INTERVAL '10' MINUTE")
-        start = cursor.token.span
-        literal = self.expressions.primary()
-        length = parse_interval(literal.text) if isinstance(literal, Literal) else None
+        written = written_length(cursor, example=_WITHIN_EXAMPLE, not_units=_BEHIND_WITHIN)
+        length = parse_interval(written.text)
         if length is None or length.total_seconds() < 0:
+            is_rows = written.text.upper().endswith((" EVENTS", " ROWS"))
             cursor.fail(
                 "WITHIN takes a day-time interval that isn't negative",
                 code="INVALID_WITHIN",
-                span=start.to(literal.span),
-                hint="WITHIN INTERVAL '10' MINUTE; months have no fixed length",
+                span=written.span,
+                hint="MAXLENGTH 10 limits the rows of a match"
+                if is_rows
+                else f"e.g. {_WITHIN_EXAMPLE}; months have no fixed length",
             )
         return length
 

@@ -9,8 +9,7 @@ from ostinato.errors import Span
 from ostinato.event_queries.language.event_query import Bound, EventSpan, EventWindows, TimeSpan, TimeWindows
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.intervals import parse_interval
-from ostinato.expressions.lexer import Kind
-from ostinato.expressions.parsing import ExpressionParser
+from ostinato.expressions.written_lengths import written_length
 
 MAX_EVENTS = 2**62
 MAX_LENGTH = timedelta(days=1_000_000)
@@ -18,7 +17,7 @@ MAX_LENGTH = timedelta(days=1_000_000)
 MAX_WINDOWS = 10_000
 """The most windows that one event may be in."""
 _EXAMPLE = "30 MINUTES, INTERVAL '30' MINUTE or 1000 EVENTS"
-_NOT_A_UNIT = frozenset("SLIDE TUMBLE RETURN".split())
+_NOT_UNITS = frozenset("SLIDE TUMBLE RETURN".split())
 
 
 def event_bound(cursor: Cursor) -> Bound:
@@ -52,43 +51,23 @@ def _check_windows(cursor: Cursor, many: float, span: Span) -> None:
 
 def _length(cursor: Cursor, word: str) -> timedelta | int:
     """`30 MINUTES`, `1 HOUR 30 MINUTES`, `INTERVAL '30' MINUTE`, `1000 EVENTS`."""
-    start, code, first = cursor.token.span, f"INVALID_{word}", cursor.at
-    if cursor.sees("INTERVAL"):
-        written = ExpressionParser(cursor).primary().span or start
-    else:
-        written = _amounts(cursor)
-        if cursor.tokens[cursor.at - 1].upper in ("EVENT", "EVENTS"):
-            number = "".join(token.text for token in cursor.tokens[first : cursor.at - 1])
-            return _events(cursor, number, written, code)
-    length = parse_interval(" ".join(token.text for token in cursor.tokens[first : cursor.at]))
+    code, written = f"INVALID_{word}", written_length(cursor, example=_EXAMPLE, not_units=_NOT_UNITS)
+    *number, unit = written.text.split()
+    if unit.upper() in ("EVENT", "EVENTS"):
+        return _events(cursor, "".join(number), written.span, code)
+    length = parse_interval(written.text)
     if length is None:
         cursor.fail(
             f"{word} takes a length of days, hours, minutes and seconds, or a number of events",
             code=code,
-            span=written,
+            span=written.span,
             hint=f"e.g. {_EXAMPLE}; months and years have no fixed length",
         )
     if length <= timedelta(0):
-        cursor.fail(f"{word} takes a length above zero", code=code, span=written)
+        cursor.fail(f"{word} takes a length above zero", code=code, span=written.span)
     if length > MAX_LENGTH:
-        cursor.fail(f"{word} takes at most {MAX_LENGTH.days:,} days", code=code, span=written)
+        cursor.fail(f"{word} takes at most {MAX_LENGTH.days:,} days", code=code, span=written.span)
     return length
-
-
-def _amounts(cursor: Cursor) -> Span:
-    """Skips numbers with their units, at least one."""
-    start = cursor.token.span
-    cursor.accept("-")
-    amounts = 0
-    while cursor.token.kind in (Kind.NUMBER, Kind.STRING):
-        amounts += 1
-        if cursor.ahead().kind is not Kind.WORD or cursor.ahead().upper in _NOT_A_UNIT:
-            cursor.at += 1
-            cursor.fail(f"expected a unit of time or EVENTS, found {cursor.describe()}", hint=f"e.g. {_EXAMPLE}")
-        cursor.at += 2
-    if amounts == 0:
-        cursor.fail(f"expected a length, found {cursor.describe()}", hint=f"e.g. {_EXAMPLE}")
-    return start.to(cursor.tokens[cursor.at - 1].span)
 
 
 def _events(cursor: Cursor, number: str, span: Span, code: str) -> int:
