@@ -75,19 +75,19 @@ def summarise() -> None:
     options: dict[str, Any] = {"type": "kind", "order_by": "at", "within": "30 seconds", "size": 8}
     for more in ({}, {"aggregate": "SUM(n)"}):
         ost.summary("A(B|C)*D", **options, **more).feed(EVENTS).ask()
-    ost.summary("A(B|C)*D", **options, partition_by="user").feed(EVENTS).ask_all()
+    ost.summary("A(B|C)*D", **options, keys="user").feed(EVENTS).ask_all()
 
 
 def walk_and_correlate() -> None:
     """Paths over a graph, and a live pattern with its archive."""
     edges = pa.table({"head": ["a", "b", "c"], "relation": ["r", "r", "s"], "tail": ["b", "c", "a"]})
-    ost.paths(ost.graph(edges), ["r+ / s", "r / r"], start="a")
+    ost.paths(["r+ / s", "r / r"], start="a").run(ost.graph(edges))
     rise = "ORDER BY at MEASURES LAST(x) AS top {mode} MATCHES PATTERN (A B+) DEFINE B AS x > PREV(x)"
     text = f"""SELECT live.top, archive.top FROM t MATCH_RECOGNIZE ({rise.format(mode="INCREMENTAL")}) AS live
         JOIN t MATCH_RECOGNIZE ({rise.format(mode="MAXIMAL")}) AS archive
         ON RECENT(archive, live, INTERVAL '9' SECOND)"""
     for strategy in ("live_first", "archive_first"):
-        ost.correlate(text, live=EVENTS, strategy=strategy).run()
+        ost.correlate(text, strategy=strategy).run(EVENTS)
 
 
 JOBS: tuple[Callable[[], None], ...] = (

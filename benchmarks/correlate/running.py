@@ -113,8 +113,8 @@ def answer(case: Case, setup: Setup) -> ost.CorrelationResult:
 
 def correlated(text: str, rows: pa.Table, setup: Setup) -> ost.CorrelationResult:
     if setup == WINDOW_FIRST:
-        return window_first.by_window_first(ost.correlate(text, live=rows)).run()
-    return ost.correlate(text, live=rows, strategy=setup.strategy, cache=setup.cache).run()
+        return window_first.by_window_first(ost.correlate(text)).run(rows)
+    return ost.correlate(text, strategy=setup.strategy, cache=setup.cache).run(rows)
 
 
 @cache

@@ -6,6 +6,7 @@ A comparator: it gives the same pairs as the product's strategies and runs in th
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +18,9 @@ from ostinato.correlations.strategies.step_matches import LiveMatches, StepOutco
 from ostinato.correlations.strategies.steps import ArchiveRegions, StepInput, as_of, live_probes, quiet_ends, regions_of
 from ostinato.correlations.task.side_rows import WindowSide
 from ostinato.errors import QueryError
+from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
-from ostinato.local.correlation_runs import CorrelationRun
+from ostinato.local.correlation_runs import CorrelationRows, CorrelationRun
 
 NAME = "window_first"
 
@@ -28,9 +30,8 @@ class WindowFirstQuery(ost.CorrelationQuery):
 
     __slots__ = ()
 
-    def _in_process(self) -> dict[str, ost.CorrelationResult]:
-        run = CorrelationRun(self.options, self.limits, self.settings, window_first)
-        return run.results(self.texts, self.live, self.archive)
+    def _rows(self, live: Any, settings: Settings) -> dict[str, CorrelationRows]:
+        return CorrelationRun(self.options, self.limits, settings, window_first).results(self.texts, live, self.archive)
 
 
 def by_window_first(query: ost.CorrelationQuery) -> ost.CorrelationQuery:

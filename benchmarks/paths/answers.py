@@ -45,12 +45,12 @@ def check_answers(scale: Scale) -> list[Record]:
 
 def _ends(graph: ost.Graph, question: Question) -> frozenset[str]:
     """Where the walks of the question's own path end that don't come back to the topic."""
-    nodes = ost.paths(graph, question.path, start=question.topic).table["nodes"].to_pylist()
+    nodes = ost.paths(question.path, start=question.topic).run(graph).table["nodes"].to_pylist()
     return frozenset(path[-1] for path in nodes if question.topic not in path[1:])
 
 
 def _paths(graph: ost.Graph, topic: str, queries: list[Any]) -> set[tuple[str, ...]]:
-    return _rows(ost.paths(graph, queries, start=topic))
+    return _rows(ost.paths(queries, start=topic).run(graph))
 
 
 def _rows(result: ost.PathsResult) -> set[tuple[str, ...]]:

@@ -130,6 +130,6 @@ def _draw(graph: ost.Graph, chance: random.Random, hops: int) -> Question:
     else:
         words, path = f"{_RELATIONS[last][0]} the {shares}", f"{first} / ^{first} / {last}"
     text = chance.choice(_FRAMES).format(words, topic=topic)
-    found = ost.paths(graph, path, start=topic)
+    found = ost.paths(path, start=topic).run(graph)
     ends = {row[-1] for row in found.table["nodes"].to_pylist() if topic not in row[1:]}
     return Question(text, topic, path, frozenset(ends))

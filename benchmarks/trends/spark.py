@@ -45,7 +45,7 @@ def measure_spark(scale: Scale) -> list[Record]:
             workload = workload_of([query.text(stream.types) for query in alike(count, TYPES, WINDOW_US)])
             case = f"{counted(count, 'query', 'queries')}, {events:,} events, {KEYS:,} keys"
             expect(
-                f"Spark, {case}", totals(workload.run(read).rows), totals_of_table(workload.run(stream.table()).rows)
+                f"Spark, {case}", totals(workload.run(read).table), totals_of_table(workload.run(stream.table()).table)
             )
             records += _times(case, workload, read, events)
     return records
@@ -62,7 +62,7 @@ def workload_of(texts: Sequence[str]) -> ost.Workload:
 
 
 def _times(case: str, workload: ost.Workload, read: DataFrame, events: int) -> list[Record]:
-    frames = {"floor": sparks.floor(read), "ours": workload.run(read).rows}
+    frames = {"floor": sparks.floor(read), "ours": workload.run(read).table}
     times = interleaved_seconds({what: partial(sparks.run, frame) for what, frame in frames.items()}, ROUNDS)
     record = partial(Record, "trends", "spark", case)
     return [

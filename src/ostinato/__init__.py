@@ -22,43 +22,45 @@ from typing import TYPE_CHECKING, Any
 from ostinato.errors import EnvironmentFault, MatchError, OstinatoError, QueryError, unwrap
 
 if TYPE_CHECKING:
-    from ostinato.api.correlations import CorrelationQuery, correlate
+    from ostinato.api.clause_builder import PatternQuery, pattern
+    from ostinato.api.clauses import MatchRecognizeQuery, match_recognize
+    from ostinato.api.correlations import CorrelationQuery, CorrelationResult, correlate
+    from ostinato.api.event_builder import EventBuilder, event_and, event_not, event_or, event_repeat, event_seq
     from ostinato.api.events import EventsQuery, events
     from ostinato.api.explain import Explanation, explain
     from ostinato.api.graph_questions import GraphQuestions, LearntProposer
     from ostinato.api.match import match
-    from ostinato.api.paths import Graph, PathsResult, graph, paths
-    from ostinato.api.summaries import StreamSummary, SummaryAnswer, summary
+    from ostinato.api.paths import Graph, PathsQuery, PathsResult, graph, paths
+    from ostinato.api.query import Query
+    from ostinato.api.results import Result, RunReport
+    from ostinato.api.summaries import StreamSummary, SummaryAnswer, SummaryResult, summary
     from ostinato.api.workloads import Workload, WorkloadResult
-    from ostinato.clause.language.clause_builder import PatternQuery, pattern
-    from ostinato.event_queries.language.event_builder import event_and, event_not, event_or, event_repeat, event_seq
     from ostinato.kernels.clock import VirtualClock
-    from ostinato.local.correlation_runs import CorrelationResult
     from ostinato.path_queries.language.path_parser import path_query
     from ostinato.path_queries.questions.chat_endpoint import ChatEndpoint
     from ostinato.path_queries.questions.embeddings import EmbeddingSimilarity
     from ostinato.spark.checkpoints.finish import finish_stream
     from ostinato.spark.checkpoints.open_partial_matches import stream_state
-    from ostinato.spark.clause.clause_dataframe import match_recognize
     from ostinato.spark.statements.statement import sql
     from ostinato.spark.streams.stream_metrics import stream_metrics
     from ostinato.spark.summaries.summary_ask import summary_answer, summary_answers
+    from ostinato.summaries.summary_options import EventTypes, Eviction
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Explanation": "ostinato.api.explain",
     "explain": "ostinato.api.explain",
-    "PatternQuery": "ostinato.clause.language.clause_builder",
-    "pattern": "ostinato.clause.language.clause_builder",
+    "PatternQuery": "ostinato.api.clause_builder",
+    "pattern": "ostinato.api.clause_builder",
     "path_query": "ostinato.path_queries.language.path_parser",
-    "event_not": "ostinato.event_queries.language.event_builder",
-    "event_or": "ostinato.event_queries.language.event_builder",
-    "event_and": "ostinato.event_queries.language.event_builder",
-    "event_repeat": "ostinato.event_queries.language.event_builder",
-    "event_seq": "ostinato.event_queries.language.event_builder",
+    "event_not": "ostinato.api.event_builder",
+    "event_or": "ostinato.api.event_builder",
+    "event_and": "ostinato.api.event_builder",
+    "event_repeat": "ostinato.api.event_builder",
+    "event_seq": "ostinato.api.event_builder",
     "CorrelationQuery": "ostinato.api.correlations",
-    "CorrelationResult": "ostinato.local.correlation_runs",
+    "CorrelationResult": "ostinato.api.correlations",
     "correlate": "ostinato.api.correlations",
     "EventsQuery": "ostinato.api.events",
     "VirtualClock": "ostinato.kernels.clock",
@@ -66,9 +68,18 @@ _HOMES = {
     "WorkloadResult": "ostinato.api.workloads",
     "events": "ostinato.api.events",
     "match": "ostinato.api.match",
-    "match_recognize": "ostinato.spark.clause.clause_dataframe",
+    "match_recognize": "ostinato.api.clauses",
     "Graph": "ostinato.api.paths",
+    "PathsQuery": "ostinato.api.paths",
     "PathsResult": "ostinato.api.paths",
+    "Query": "ostinato.api.query",
+    "Result": "ostinato.api.results",
+    "RunReport": "ostinato.api.results",
+    "EventTypes": "ostinato.summaries.summary_options",
+    "Eviction": "ostinato.summaries.summary_options",
+    "SummaryResult": "ostinato.api.summaries",
+    "EventBuilder": "ostinato.api.event_builder",
+    "MatchRecognizeQuery": "ostinato.api.clauses",
     "ChatEndpoint": "ostinato.path_queries.questions.chat_endpoint",
     "GraphQuestions": "ostinato.api.graph_questions",
     "EmbeddingSimilarity": "ostinato.path_queries.questions.embeddings",
@@ -121,28 +132,37 @@ __all__ = [
     "CorrelationResult",
     "EmbeddingSimilarity",
     "EnvironmentFault",
+    "EventBuilder",
+    "EventTypes",
     "EventsQuery",
+    "Eviction",
     "Explanation",
     "Graph",
     "GraphQuestions",
     "LearntProposer",
     "MatchError",
+    "MatchRecognizeQuery",
     "OstinatoError",
+    "PathsQuery",
     "PathsResult",
     "PatternQuery",
+    "Query",
     "QueryError",
+    "Result",
+    "RunReport",
     "StreamSummary",
     "SummaryAnswer",
+    "SummaryResult",
     "VirtualClock",
     "Workload",
     "WorkloadResult",
     "__version__",
+    "correlate",
+    "event_and",
     "event_not",
     "event_or",
-    "summary_answer",
-    "summary_answers",
-    "event_and",
-    "correlate",
+    "event_repeat",
+    "event_seq",
     "events",
     "explain",
     "finish_stream",
@@ -152,11 +172,11 @@ __all__ = [
     "path_query",
     "paths",
     "pattern",
-    "event_repeat",
-    "event_seq",
     "sql",
-    "stream_state",
     "stream_metrics",
+    "stream_state",
     "summary",
+    "summary_answer",
+    "summary_answers",
     "unwrap",
 ]

@@ -122,9 +122,28 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     return f"did you mean '{near[0]}'?" if near else None
 
 
+_RENAMED_OPTIONS = {
+    "order_by": ("time", "time=..."),
+    "partition_by": ("keys", "keys=..."),
+    **{
+        name: ("eviction", f"eviction=ost.Eviction({name}=...)")
+        for name in ("strategy", "probabilities", "tick", "half_life", "seed")
+    },
+    "types": ("event_types", "event_types=ost.EventTypes(declared=...)"),
+    "unknown_types": ("event_types", "event_types=ost.EventTypes(unknown=...)"),
+    "keyed_types": ("event_types", "event_types=ost.EventTypes(keyed=...)"),
+    "live": ("archive", "ost.correlate(query, archive=...).run(live)"),
+    "graph": ("max_hops", "ost.paths(queries, start=...).run(graph)"),
+}
+"""Old name -> (an option of the functions that had it, what to write now); docs/decisions/017."""
+
+
 def unknown_option(name: str, options: Iterable[str]) -> QueryError:
     """The error for a keyword that a call doesn't have."""
     options = tuple(options)
+    now, written = _RENAMED_OPTIONS.get(name, ("", ""))
+    if now in options:
+        return QueryError("RENAMED_OPTION", f"the option '{name}' has another form now", hint=written)
     hint = did_you_mean(name, options) or f"there are {', '.join(options)}"
     return QueryError("INVALID_OPTION", f"there is no option '{name}'", hint=hint)
 

@@ -66,7 +66,7 @@ def test_sharing_changes_nothing() -> None:
     table, queries = some_events(400), [FIRST, SECOND, WINDOWS, NEXT, OTHER_KEYS, COUNT]
     alone = ost.Workload(queries, sharing="never").run(table)
     together = ost.Workload(queries, sharing="always").run(table)
-    assert together.rows.equals(alone.rows)
+    assert together.table.equals(alone.table)
     for name in alone:
         assert together[name].equals(alone[name]) and alone[name].num_rows > 0, name
 
@@ -103,8 +103,8 @@ def test_a_thousand_queries() -> None:
 def test_queries_with_a_state_in_common_are_shared_by_default() -> None:
     table, queries = some_events(200), [FIRST, SECOND, OTHER_KEYS]
     found = ost.Workload(queries).run(table)
-    assert ENUMERATED_AFTER_ALL not in found.statistics
-    assert found.rows.equals(ost.Workload(queries, sharing="never").run(table).rows)
+    assert ENUMERATED_AFTER_ALL not in found.run.statistics
+    assert found.table.equals(ost.Workload(queries, sharing="never").run(table).table)
     told = ost.explain(ost.Workload(queries), table).text
     assert "shared matcher: q1, q2\n" in told and "enumeration of matches: q3\n" in told
     assert "A batch is enumerated instead if sharing fails or needs more than 131,072 partial matches." in told
@@ -118,10 +118,10 @@ def test_a_state_that_grows_large_is_given_up_for_the_enumerator(monkeypatch: py
     table = some_events(200)
     exact = ost.Workload(queries, sharing="never").run(table)
     shared = ost.Workload(queries).run(table)
-    assert shared.rows.equals(exact.rows) and ENUMERATED_AFTER_ALL not in shared.statistics
+    assert shared.table.equals(exact.table) and ENUMERATED_AFTER_ALL not in shared.run.statistics
     monkeypatch.setattr(planning, "MOST_HELD_A_QUERY", 5_000)
     enumerated = ost.Workload(queries).run(table)
-    assert enumerated.rows.equals(exact.rows) and enumerated.statistics == {ENUMERATED_AFTER_ALL: 2}
+    assert enumerated.table.equals(exact.table) and enumerated.run.statistics == {ENUMERATED_AFTER_ALL: 2}
     assert f"{ENUMERATED_AFTER_ALL}  2" in ost.explain(enumerated).text
 
 
@@ -130,7 +130,7 @@ def test_what_is_shared_by_choice_never_fails_where_the_enumerator_would_not() -
     table = some_events(200)
     late = [f"{HEAD} PATTERN SEQ(A a, B b, C c, E e) WHERE e.v = 8 RETURN MATCHES"] * 2
     zero = f"{HEAD} PATTERN SEQ(A a, B b, C c, E e) WHERE 9 / (a.v - b.v) > c.v AND e.v > 100 RETURN MATCHES"
-    most = ost.Workload([FIRST], sharing="never").run(table).rows.num_rows
+    most = ost.Workload([FIRST], sharing="never").run(table).table.num_rows
     for queries, options, code in (
         (late, {"max_partial_matches": 9_500}, "TOO_MANY_PARTIAL_MATCHES"),
         ([FIRST, FIRST], {"max_matches": most}, "TOO_MANY_MATCHES"),
@@ -139,7 +139,7 @@ def test_what_is_shared_by_choice_never_fails_where_the_enumerator_would_not() -
         exact = ost.Workload(queries, sharing="never", **options).run(table)
         with pytest.raises(MatchError, match=code):
             ost.Workload(queries, sharing="always", **options).run(table)
-        assert ost.Workload(queries, **options).run(table).rows.equals(exact.rows)
+        assert ost.Workload(queries, **options).run(table).table.equals(exact.table)
 
 
 # --- with a bound -----------------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def test_the_same_run_again_under_a_virtual_clock() -> None:
     table = some_events(2_000)
     workload = ost.Workload([FIRST, SECOND], latency_bound=part_of_latency([FIRST, SECOND], table, 0.5), clock=CLOCK)
     found = workload.run(table)
-    assert found.rows.equals(workload.run(table).rows) and found.report.patterns[0].dropped > 0
+    assert found.table.equals(workload.run(table).table) and found.reports[0].patterns[0].dropped > 0
 
 
 def test_what_has_no_bound_stays_exact() -> None:
@@ -183,7 +183,7 @@ def test_a_bounded_query_keeps_as_much_beside_an_unbounded_one_as_by_itself(text
     whole, found = exact["q1"].num_rows, beside["q1"].num_rows
     assert 0.3 * whole < 0.9 * alone["q1"].num_rows <= found < whole
     assert beside["q2"].equals(exact["q2"])
-    bounded, free = beside.report.table().to_pylist()
+    bounded, free = beside.report.table.to_pylist()
     assert bounded["matches"] == found and bounded["dropped"] > 0
     assert (free["dropped"], free["lost_estimate"], free["recall_estimate"]) == (0, 0.0, 1.0)
 
@@ -217,21 +217,21 @@ def test_a_bound_that_nothing_can_keep_drops_what_it_may() -> None:
     found = ost.Workload([FIRST], latency_bound="1 ns", clock=ost.VirtualClock(ns_per_event=30)).run(table)
     exact = ost.Workload([FIRST]).run(table)
     assert found["q1"].num_rows < exact["q1"].num_rows
-    (row,) = found.report.table().to_pylist()
+    (row,) = found.report.table.to_pylist()
     assert row["dropped"] > 0 and row["recall_estimate"] is None and row["within_bound"] == 0
 
 
 def test_a_bound_that_is_never_reached_drops_nothing() -> None:
     table = some_events(500)
     found = ost.Workload([FIRST, SECOND], latency_bound="1 s", memory_bound="1 GB", clock=CLOCK).run(table)
-    assert found.rows.equals(ost.Workload([FIRST, SECOND]).run(table).rows)
-    assert [row["dropped"] for row in found.report.table().to_pylist()] == [0, 0]
+    assert found.table.equals(ost.Workload([FIRST, SECOND]).run(table).table)
+    assert [row["dropped"] for row in found.report.table.to_pylist()] == [0, 0]
 
 
 def test_a_ratio_of_one_keeps_everything() -> None:
     table = some_events(2_000)
     found = ost.Workload([FIRST, SECOND], selection_ratio=1, clock=CLOCK).run(table)
-    assert found.rows.equals(ost.Workload([FIRST, SECOND]).run(table).rows)
+    assert found.table.equals(ost.Workload([FIRST, SECOND]).run(table).table)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_other_bounds(options: dict[str, Any]) -> None:
     exact = ost.Workload([FIRST, SECOND]).run(table)
     found = ost.Workload([FIRST, SECOND], clock=CLOCK, **options).run(table)
     assert set(matches(found["q1"])) <= set(matches(exact["q1"]))
-    assert found.rows.num_rows < exact.rows.num_rows
+    assert found.table.num_rows < exact.table.num_rows
 
 
 @dataclass(frozen=True)
@@ -289,12 +289,12 @@ def test_state_of_its_own_for_each_query() -> None:
     workload = ost.Workload([FIRST, SECOND], sharing="never", latency_bound="1 s", clock=CLOCK)
     text = ost.explain(workload, table).text
     assert "shared matcher: q1, q2" in text and "6 states instead of 6; 0 serve more than one pattern" in text
-    assert workload.run(table).rows.equals(ost.Workload([FIRST, SECOND]).run(table).rows)
+    assert workload.run(table).table.equals(ost.Workload([FIRST, SECOND]).run(table).table)
 
 
 def test_no_rows() -> None:
     found = ost.Workload([FIRST, SECOND], latency_bound="5 ms").run(some_events(10).slice(0, 0))
-    assert found.rows.num_rows == 0
+    assert found.table.num_rows == 0
 
 
 def test_a_pattern_that_asks_nothing_of_a_row() -> None:
@@ -306,17 +306,17 @@ def test_a_pattern_that_asks_nothing_of_a_row() -> None:
 def test_streams_have_reports_of_their_own() -> None:
     found = ost.Workload([FIRST, OTHER_KEYS], latency_bound="5 ms", clock=CLOCK).run(some_events(300))
     assert [report.table()["query"].to_pylist() for report in found.reports] == [["q1"], ["q2"]]
-    with pytest.raises(QueryError, match="NO_REPORT"):
-        _ = found.report
+    assert found.report.table["query"].to_pylist() == ["q1", "q2"]
+    assert str(found.report) == "\n\n".join(map(str, found.reports))
 
 
 def test_a_report_covers_all_events_once() -> None:
     """Shorter than a chunk, or not a whole number of them; matches in several windows, too."""
     for count in (20, 700, 2_001):
         found = ost.Workload([WINDOWS, FIRST], selection_ratio=0.3, clock=CLOCK).run(some_events(count))
-        whole = {row["query"]: row for row in found.report.table().to_pylist()}
+        whole = {row["query"]: row for row in found.report.table.to_pylist()}
         for name, row in whole.items():
-            parts = [part for part in found.report.by_period().to_pylist() if part["query"] == name]
+            parts = [part for part in found.reports[0].by_period().to_pylist() if part["query"] == name]
             ends = [part["first_event"] + part["events"] for part in parts]
             assert [part["first_event"] for part in parts] == [0, *ends[:-1]] and ends[-1] == row["events"]
             assert sum(part["dropped"] for part in parts) == row["dropped"]
@@ -345,18 +345,21 @@ def test_what_cannot_be_shed_refuses_a_bound(text: str, why: str) -> None:
     assert found["q2"].equals(ost.match(ost.events(text), some_events(50)))
 
 
-def test_without_a_bound_there_is_no_report() -> None:
+def test_without_a_bound_the_report_says_so() -> None:
+    found = ost.Workload([FIRST]).run(some_events(20))
+    assert str(found.report) == "Nothing was bounded: the run found all matches."
+    assert (found.report.table.num_rows, found.reports) == (0, ())
     with pytest.raises(QueryError, match="NO_REPORT"):
-        _ = ost.Workload([FIRST]).run(some_events(20)).report
+        _ = found.table_with_report
 
 
 def test_a_report_tells_memory_and_budget_used_and_allowed() -> None:
     table = some_events(3_000)
-    memory = ost.Workload([FIRST], memory_bound="2 KB", clock=CLOCK).run(table).report
+    memory = ost.Workload([FIRST], memory_bound="2 KB", clock=CLOCK).run(table).reports[0]
     assert memory.bounds is not None and memory.bounds.memory_bytes == 2_000
     assert memory.memory_bytes is not None and memory.memory_bytes > 0
     assert f"memory: 2,000 bytes allowed; at most {memory.memory_bytes:,} when deciding" in str(memory)
     clock = SummingClock()
-    budget = ost.Workload([FIRST], batch_budget="5 us", clock=clock).run(table).report
+    budget = ost.Workload([FIRST], batch_budget="5 us", clock=clock).run(table).reports[0]
     assert budget.spent_ns == sum(clock.charged)
     assert "budget: 5 us; " in str(budget) and budget.table()["batch_budget_ns"].to_pylist() == [5_000]

@@ -68,7 +68,7 @@ def correlation(text: str, *, strategy: Any = "auto", **options: Any) -> ost.Cor
 
 
 def answer(text: str, live: pa.Table, **options: Any) -> list[tuple[Any, ...]]:
-    return rows(correlation(text, live=live, **options).run().table)
+    return rows(correlation(text, **options).run(live).table)
 
 
 # --- results ----------------------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def test_the_standards_matches_on_both_sides() -> None:
 def test_an_archive_of_its_own() -> None:
     history = prices(6, 5, 7)
     live = pa.table({"symbol": ["X"] * 2, "t": [5, 6], "price": [9, 8]})
-    assert rows(ost.correlate(query(), live=live, archive=history).run().table) == [(0, 6, 9, 8, 6, 7)]
+    assert rows(ost.correlate(query(), archive=history).run(live).table) == [(0, 6, 9, 8, 6, 7)]
 
 
 @pytest.mark.parametrize("strategy", ["eager", "live_first", "archive_first"])
@@ -208,10 +208,10 @@ def test_unordered_results_are_given_at_once() -> None:
 def test_buffer_and_cache_stay_small() -> None:
     """Table 5: the buffer holds what lies between live matches, the cache one entry a start; without it all of P."""
     fall_and_rise = [9, 8, 7, 8, 9, 10, *([10] * 14)] * 20
-    cached = ost.correlate(query(recency="100"), live=prices(*fall_and_rise), strategy="live_first", step_rows=1).run()
-    anew = ost.correlate(
-        query(recency="100"), live=prices(*fall_and_rise), strategy="live_first", cache=False, step_rows=1
-    ).run()
+    cached = ost.correlate(query(recency="100"), strategy="live_first", step_rows=1).run(prices(*fall_and_rise))
+    anew = ost.correlate(query(recency="100"), strategy="live_first", cache=False, step_rows=1).run(
+        prices(*fall_and_rise)
+    )
     assert cached.table == anew.table
     assert cached.statistics.buffered_rows <= 22  # and the row that PREV reads
     assert cached.statistics.cached_entries <= 10  # two starts for each of five falls
@@ -284,7 +284,7 @@ def test_a_wanted_range_has_key_times_and_rows_before() -> None:
 def test_several_correlations_share_their_live_matches() -> None:
     table = prices(*PAPER)
     asked = {"ticks": query(), "rises": query(archive=RISE), "near": query(recency="3 ROWS")}
-    together = ost.correlate(asked, live=table, strategy="live_first").run()
+    together = ost.correlate(asked, strategy="live_first").run_all(table)
     assert {name: rows(found.table) for name, found in together.items()} == {
         name: answer(text, table) for name, text in asked.items()
     }
@@ -294,18 +294,20 @@ def test_several_correlations_share_their_live_matches() -> None:
 
 def test_statistics_show_factors_and_costs() -> None:
     table = prices(*(PAPER * 5_000))  # enough for a trial of the strategies
-    found = ost.correlate(query(), live=table).run()
+    found = ost.correlate(query()).run(table)
     factors = found.statistics.factors
     assert factors is not None
     assert factors.live_region <= 8
-    text = found.explain()
+    text = str(found.report)
     assert text.startswith("What ran\n")
+    assert found.report.table.num_rows == 1
+    assert found.explain().text.endswith(text)
     assert "archive-first with cache" in text
     assert "<- chosen" in text
 
 
 def test_explain_shows_the_correlation_and_both_clauses() -> None:
-    text = ost.explain(ost.correlate(query(), live=prices(*PAPER))).text
+    text = ost.explain(ost.correlate(query())).text
     assert text.startswith("The correlation\n")
     assert "at most 7 before the live match ends" in text
     assert "MATCH_RECOGNIZE 2 of 2" in text

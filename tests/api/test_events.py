@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
+from ostinato.api.event_builder import event_seq
 from ostinato.errors import MatchError, QueryError
-from ostinato.event_queries.language.event_builder import event_seq
+from ostinato.workloads.workload_rows import WorkloadRows
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 
@@ -25,7 +26,7 @@ def letters(text: str, **columns: Any) -> pa.Table:
 
 
 def asked(text: str, **options: Any) -> ost.EventsQuery:
-    return ost.events(text, type="kind", time="ts").with_options(**options)
+    return ost.events(text, type="kind", time="ts", **options)
 
 
 def rows(text: str, table: pa.Table, **options: Any) -> list[dict[str, Any]]:
@@ -134,9 +135,9 @@ def test_numbers_of_any_size() -> None:
 def test_a_negative_sum_is_refused_as_a_logarithm(values: list[Any]) -> None:
     table = letters("ABB", g=["p", "p", "q"], x=values)
     text = "PATTERN B+ GROUP BY g RETURN g, SUM(B.x) AS s, AVG(B.x) AS a"
-    for query in (asked(text), asked(text).with_options(approximate=True)):
+    for query in (asked(text), asked(text, approximate=True)):
         with pytest.raises(MatchError, match=r"NEGATIVE_LOGARITHM.*g = 'p'") as caught:
-            ost.match(query.with_options(numbers="log10"), table)
+            ost.match(query, table, numbers="log10")
         assert 'numbers="text"' in str(caught.value)
     with pytest.raises(MatchError, match=r"NEGATIVE_LOGARITHM.*query 'q1', g = 'p'"):
         ost.Workload([asked(text)] * 2, numbers="log10").run(table)
@@ -215,7 +216,7 @@ def test_the_fluent_builder() -> None:
 def test_a_query_is_a_value() -> None:
     query = asked("PATTERN SEQ(A, B) RETURN COUNT(*)")
     assert query == asked("PATTERN SEQ(A, B)  RETURN COUNT(*)")
-    assert query.with_options(numbers="text") != query
+    assert ost.events(query, numbers="text") != query
     assert ost.events(query, time="other").time == "other"
     assert ost.events(query.query, type="kind", time="ts") == query
 
@@ -258,21 +259,21 @@ def test_a_workload_gives_what_its_queries_give() -> None:
         for name, text in MANY.items():
             assert result[name].equals(ost.match(asked(text), table)), name
     assert list(result) == list(MANY)
-    assert result.statistics
+    assert result.run.statistics
 
 
 def test_all_rows_of_a_workload_together() -> None:
     table = letters("AB", g=["p", "p"], x=[1, 2])
     result = ost.Workload(MANY, type="kind", time="ts").run(table)
-    assert result.rows.schema.names == [
+    assert result.table.schema.names == [
         "query", "group", "window_start", "window_end", "aggregates", "match_number", "match_start", "match_end",
         "events",
     ]  # fmt: skip
     # `total` is a DECIMAL of one query and a DOUBLE of another: text.
-    assert result.rows.schema.field("aggregates").type == pa.struct(
+    assert result.table.schema.field("aggregates").type == pa.struct(
         [("count(*)", pa.decimal128(38, 0)), ("total", pa.string())]
     )
-    shown = [(row["query"], row["group"]["g"], row["aggregates"]) for row in result.rows.to_pylist()]
+    shown = [(row["query"], row["group"]["g"], row["aggregates"]) for row in result.table.to_pylist()]
     assert shown == [
         (
             "one",
@@ -301,26 +302,27 @@ def test_names_of_queries() -> None:
 
 
 def test_pandas_and_batches() -> None:
-    for data in (PAPER.to_pandas(), PAPER.to_batches()):
-        assert ost.match(asked("PATTERN SEQ(A, B+) RETURN COUNT(*) AS n"), data).to_pylist() == [{"n": Decimal(64)}]
+    query = asked("PATTERN SEQ(A, B+) RETURN COUNT(*) AS n")
+    assert ost.match(query, PAPER.to_batches()).to_pylist() == [{"n": Decimal(64)}]
+    assert ost.match(query, PAPER.to_pandas()).to_dict("records") == [{"n": Decimal(64)}]
 
 
 def test_a_workload_says_the_group_of_each_row() -> None:
     """Also where RETURN doesn't list it; a query's own table has what RETURN lists."""
     table = pa.table({"ts": [1, 2, 1, 2], "kind": list("ABAB"), "g": ["p", "p", "q", "q"]})
     found = ost.Workload(["PATTERN SEQ(A, B) GROUP BY g RETURN COUNT(*) AS n"], type="kind", time="ts").run(table)
-    assert [row["group"] for row in found.rows.to_pylist()] == [{"g": "p"}, {"g": "q"}]
+    assert [row["group"] for row in found.table.to_pylist()] == [{"g": "p"}, {"g": "q"}]
     assert found["q1"].column_names == ["n"]
 
 
 def test_options_of_one_query_are_not_dropped_silently() -> None:
-    query = ost.events("PATTERN A RETURN COUNT(*)", type="kind", time="ts").with_options(numbers="text")
+    query = ost.events("PATTERN A RETURN COUNT(*)", type="kind", time="ts", numbers="text")
     with pytest.raises(QueryError, match="INVALID_OPTION"):
         ost.Workload([query])
     assert ost.Workload([query], numbers="text").options.numbers == "text"
     for wrong in ({"max_matches": "x"}, {"max_matches": 0}, {"approximate": "no"}, {"numbers": "roman"}):
         with pytest.raises(QueryError, match="INVALID_OPTION"):
-            query.with_options(**wrong)
+            ost.events(query, **wrong)
     with pytest.raises(QueryError, match="INVALID_OPTION"):
         ost.Workload("PATTERN A RETURN COUNT(*)")
 
@@ -332,12 +334,12 @@ def test_times_that_leave_no_room_are_refused() -> None:
             ost.match(query, pa.table({"ts": [at], "kind": ["A"]}))
 
 
-def test_a_builder_is_a_query_and_a_workload_is_not() -> None:
+def test_a_builder_is_a_query_and_so_is_a_workload() -> None:
     table = pa.table({"ts": [1, 2], "kind": list("AB")})
     built = ost.event_seq("A", "B+").type("kind").time("ts").returns(n="COUNT(*)")
     assert ost.match(built, table).to_pylist() == [{"n": 1}]
-    with pytest.raises(QueryError, match="NOT_A_QUERY"):
-        ost.match(ost.Workload([built]), table)
+    workload = ost.Workload([built])
+    assert ost.match(workload, table) == workload.run(table).table
 
 
 def test_explain_of_a_run_tells_what_was_shared() -> None:
@@ -355,7 +357,7 @@ def test_finish_of_a_result_takes_the_session_of_its_rows(monkeypatch: pytest.Mo
     rows = type("DataFrame", (), {"__module__": "pyspark.sql", "isStreaming": True, "sparkSession": "session"})()
     monkeypatch.setattr(stream_finish, "finish_stream", lambda *given, **options: (given, options))
     workload = ost.Workload(["PATTERN SEQ(A, B) RETURN COUNT(*)"], type="kind", time="ts")
-    result = ost.WorkloadResult(rows, {}, workload=workload)
+    result = ost.WorkloadResult(workload, rows, ost.RunReport("", rows), rows, {}, WorkloadRows(rows, {}))
     assert result.finish("folder", operator=1) == (("session", "folder"), {"operator": 1})
     with pytest.raises(QueryError, match="checkpoint is a text"):
         result.finish()

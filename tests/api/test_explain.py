@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 from tests.cases import Case, load_cases
 
+from ostinato.api.clause_builder import pattern
 from ostinato.api.explain import Explanation, explain
-from ostinato.clause.language.clause_builder import pattern
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.matching import match_engine as engine
 from ostinato.clause.matching import search_arrays

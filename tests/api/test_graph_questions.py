@@ -40,7 +40,7 @@ def test_functions_propose_and_answer() -> None:
     assert one.ask("written_by", "Alila").answers == ("Alila",)
     named = ost.GraphQuestions(FILMS, lambda question, topic: {"writer": ost.path_query("written_by")})
     assert [query.name for query in named.ask("?", "Alila").queries] == ["writer"]
-    assert ost.GraphQuestions(FILMS, lambda question, topic: iter(())).ask("?", "Alila").found is None
+    assert ost.GraphQuestions(FILMS, lambda question, topic: iter(())).ask("?", "Alila").result is None
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,8 @@ def test_queries_keep_their_names_though_the_walk_is_known() -> None:
     asked = ost.GraphQuestions(FILMS, Texts())
     for text in ("written_by / ^written_by", "written_by/^written_by"):
         reply = asked.ask(text, "Alila")
-        assert reply.found is not None
-        assert set(reply.found.table["query"].to_pylist()) == {text}
+        assert reply.result is not None
+        assert set(reply.result.table["query"].to_pylist()) == {text}
     before = len(pickle.dumps(ost.GraphQuestions(FILMS, Texts())))
     assert len(pickle.dumps(asked)) == before  # walks stay here
 

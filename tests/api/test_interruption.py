@@ -58,7 +58,7 @@ def workload(*queries: str, kinds: str = "AB", **options: Any) -> Call:
 
 
 def event_query(text: str, kinds: str = "AB", **options: Any) -> Call:
-    query = ost.events(text, type="kind", time="ts").with_options(**options)
+    query = ost.events(text, type="kind", time="ts", **options)
     return lambda rows, deadline: ost.match(query, events(rows, kinds), deadline=deadline)
 
 
@@ -67,16 +67,16 @@ def correlation(rows: int, deadline: str | None) -> Any:
     archive = "ORDER BY t MEASURES LAST(x) AS x MAXIMAL MATCHES PATTERN (A+ B) DEFINE B AS sum(A.x) < 0"
     text = f"""SELECT correlation_start FROM rows MATCH_RECOGNIZE ({live}) AS live
         JOIN rows MATCH_RECOGNIZE ({archive}) AS archive ON RECENT(archive, live, {rows})"""
-    return ost.correlate(text, live=ones(rows), max_partial_matches=10**15).run(deadline=deadline)
+    return ost.correlate(text, max_partial_matches=10**15).run(ones(rows), deadline=deadline)
 
 
 def summary(rows: int, deadline: str | None) -> Any:
-    asked = ost.summary("A B* A", type="kind", order_by="ts", within="100000 hours", size=min(rows, 3000))
+    asked = ost.summary("A B* A", type="kind", time="ts", within="100000 hours", size=min(rows, 3000))
     return asked.feed(events(rows), deadline=deadline)
 
 
 def exact_summary(rows: int, deadline: str | None) -> Any:
-    asked = ost.summary("A B* A", type="kind", order_by="ts", within="100000 hours", size=10)
+    asked = ost.summary("A B* A", type="kind", time="ts", within="100000 hours", size=10)
     return asked.exact(events(rows), deadline=deadline)
 
 
@@ -85,7 +85,7 @@ def clique(rows: int, deadline: str | None) -> Any:
     heads, tails = np.repeat(nodes, len(nodes)), np.tile(nodes, len(nodes))
     triples = pa.table({"head": heads, "relation": ["to"] * len(heads), "tail": tails})
     graph = ost.graph(triples)
-    return ost.paths(graph, "to{1,6}", start="0", simple=True, max_partial_paths=10**9, deadline=deadline)
+    return ost.paths("to{1,6}", start="0", simple=True, max_partial_paths=10**9).run(graph, deadline=deadline)
 
 
 CALLS: dict[str, tuple[int, Call]] = {
@@ -205,7 +205,7 @@ def test_ctrl_c_while_a_kernel_runs(workers: str) -> None:
 
 
 def test_a_summary_that_was_stopped_half_way_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = ost.summary("A B* A", type="kind", order_by="ts", within="1 hour", size=1000)
+    asked = ost.summary("A B* A", type="kind", time="ts", within="1 hour", size=1000)
     saved = asked.feed(events(10)).to_bytes()
     advance = SummaryPool.advance
 

@@ -26,55 +26,58 @@ def lines(found: Any) -> list[str]:
 
 
 def test_paths_are_ranked_and_told_apart() -> None:
-    found = ost.paths(FILMS, {"same writer": "written_by / ^written_by", "genre": "has_genre"}, start="Alila")
+    found = ost.paths({"same writer": "written_by / ^written_by", "genre": "has_genre"}, start="Alila").run(FILMS)
     assert found.table.column_names == ["query", "start", "nodes", "relations", "end", "score"]
     assert found.table["query"].to_pylist() == ["genre", "same writer", "same writer", "same writer"]
     assert found.answers() == ["Drama", "Alila", "Kadosh", "Kedma"]
-    assert found.report.complete
+    assert found.walk.complete
     assert lines(found)[0] == "Alila -[has_genre]-> Drama"
 
 
 def test_a_fact_that_stands_there_twice_is_one() -> None:
-    assert ost.paths(FILMS, "has_genre", start="Kadosh").table.num_rows == 1
+    assert ost.paths("has_genre", start="Kadosh").run(FILMS).table.num_rows == 1
 
 
 def test_simple_limit_and_end() -> None:
     query = "written_by / ^written_by"
-    assert ost.paths(FILMS, query, start="Alila", simple=True).answers() == ["Kadosh", "Kedma"]
-    assert ost.paths(FILMS, query, start=["Alila", "Kedma"], limit=1).table["start"].to_pylist() == ["Alila", "Kedma"]
-    assert ost.paths(FILMS, query, start="Alila", end="Kedma").answers() == ["Kedma"]
-    assert ost.paths(FILMS, query, start="Alila", end=[]).answers() == []
+    assert ost.paths(query, start="Alila", simple=True).run(FILMS).answers() == ["Kadosh", "Kedma"]
+    assert ost.paths(query, start=["Alila", "Kedma"], limit=1).run(FILMS).table["start"].to_pylist() == [
+        "Alila",
+        "Kedma",
+    ]
+    assert ost.paths(query, start="Alila", end="Kedma").run(FILMS).answers() == ["Kedma"]
+    assert ost.paths(query, start="Alila", end=[]).run(FILMS).answers() == []
 
 
 def test_a_path_without_an_edge() -> None:
-    found = ost.paths(FILMS, "written_by?", start="Alila")
+    found = ost.paths("written_by?", start="Alila").run(FILMS)
     assert [row["nodes"] for row in found.table.to_pylist()] == [["Alila"], ["Alila", "Amos Gitai"]]
     assert lines(found) == ["Alila -[written_by]-> Amos Gitai"]
 
 
 def test_cycles_end_at_max_hops_and_say_so() -> None:
-    found = ost.paths(LOOP, "r*", start="a", max_hops=4)
+    found = ost.paths("r*", start="a", max_hops=4).run(LOOP)
     assert found.table.num_rows == 5
-    assert not found.report.complete
-    assert found.report.too_long == 1
-    assert ost.paths(LOOP, "r*", start="a", simple=True).report.complete
+    assert not found.walk.complete
+    assert found.walk.too_long == 1
+    assert ost.paths("r*", start="a", simple=True).run(LOOP).walk.complete
     itself = pa.table({"head": ["a"], "relation": ["r"], "tail": ["a"]})
-    assert ost.paths(itself, "r / ^r", start="a").table.num_rows == 1
-    assert ost.paths(itself, "r", start="a", simple=True).table.num_rows == 0
+    assert ost.paths("r / ^r", start="a").run(itself).table.num_rows == 1
+    assert ost.paths("r", start="a", simple=True).run(itself).table.num_rows == 0
 
 
 def test_what_the_graph_does_not_have() -> None:
-    found = ost.paths(FILMS, ["produced_by / written_by", "written_by[Person]"], start=["Alila", "Nobody"])
+    found = ost.paths(["produced_by / written_by", "written_by[Person]"], start=["Alila", "Nobody"]).run(FILMS)
     assert found.table.num_rows == 0
     assert found.unknown == ("Nobody", "produced_by", "Person")
-    assert ost.paths(FILMS, "written_by", start="Alila", end="Nowhere").unknown == ("Nowhere",)
+    assert ost.paths("written_by", start="Alila", end="Nowhere").run(FILMS).unknown == ("Nowhere",)
 
 
 def test_node_types() -> None:
     types = pa.table({"node": ["Amos Gitai", "Drama", "Amos Gitai"], "type": ["Person", "Genre", "Director"]})
-    found = ost.paths(FILMS, ".[Person] / ^.", start="Alila", node_types=types, simple=True)
+    found = ost.paths(".[Person] / ^.", start="Alila", node_types=types, simple=True).run(FILMS)
     assert found.answers() == ["Kadosh", "Kedma"]
-    assert ost.paths(FILMS, ".[Genre|Person]", start="Alila", node_types=types).answers() == ["Amos Gitai", "Drama"]
+    assert ost.paths(".[Genre|Person]", start="Alila", node_types=types).run(FILMS).answers() == ["Amos Gitai", "Drama"]
 
 
 def test_rows_with_null_are_no_facts() -> None:
@@ -85,19 +88,19 @@ def test_rows_with_null_are_no_facts() -> None:
 
 def test_an_empty_graph() -> None:
     empty = pa.schema([("head", pa.string()), ("relation", pa.string()), ("tail", pa.string())]).empty_table()
-    assert ost.paths(empty, "r*", start="a").table.num_rows == 0
+    assert ost.paths("r*", start="a").run(empty).table.num_rows == 0
 
 
 def test_a_hub_with_a_million_neighbours_is_bounded() -> None:
     clock, hub = ost.VirtualClock(ns_per_visit=10), ost.graph(HUB)
-    found = ost.paths(hub, "to", start="hub", latency_bound="100 us", clock=clock)
+    found = ost.paths("to", start="hub", latency_bound="100 us", clock=clock).run(hub)
     assert 0 < found.table.num_rows <= 10_000
-    assert found.report.work <= 10_000
-    assert found.report.cut_edges + found.report.work // 2 == 1_000_000
-    small = ost.paths(hub, "to", start="hub", memory_bound="28 KB", limit=10)
-    assert small.report.kept_bytes <= 28_000
+    assert found.walk.work <= 10_000
+    assert found.walk.cut_edges + found.walk.work // 2 == 1_000_000
+    small = ost.paths("to", start="hub", memory_bound="28 KB", limit=10).run(hub)
+    assert small.walk.kept_bytes <= 28_000
     assert small.table.num_rows == 10
-    assert not small.report.complete
+    assert not small.walk.complete
 
 
 def test_the_better_query_survives_a_bound() -> None:
@@ -111,12 +114,12 @@ def test_the_better_query_survives_a_bound() -> None:
         ost.path_query("narrow / on", name="other", weight=1.0),
     ]
     clock = ost.VirtualClock(ns_per_visit=1)
-    whole = ost.paths(graph, queries, start="s", clock=clock)
-    found = ost.paths(graph, queries, start="s", latency_bound="300 ns", clock=clock)
+    whole = ost.paths(queries, start="s", clock=clock).run(graph)
+    found = ost.paths(queries, start="s", latency_bound="300 ns", clock=clock).run(graph)
     assert whole.table.num_rows == 110
     assert found.table["query"].to_pylist().count("better") == 10
-    assert not found.report.complete
-    assert found.report.given_up[0] > 0
+    assert not found.walk.complete
+    assert found.walk.given_up[0] > 0
 
 
 @pytest.mark.parametrize(
@@ -149,12 +152,14 @@ def test_the_better_query_survives_a_bound() -> None:
 def test_bad_input(changes: dict[str, Any], code: str) -> None:
     arguments = {"queries": "written_by", "start": "Alila", **changes}
     with pytest.raises(ost.QueryError) as caught:
-        ost.paths(FILMS, **arguments)
+        ost.paths(**arguments).run(FILMS)
     assert caught.value.code == code
 
 
 def test_a_similarity_of_ones_own() -> None:
-    found = ost.paths(FILMS, ["written_by", "has_genre"], start="Alila", similarity=lambda path, query: len(path[0]))
+    found = ost.paths(["written_by", "has_genre"], start="Alila", similarity=lambda path, query: len(path[0])).run(
+        FILMS
+    )
     assert found.table["score"].to_pylist() == [10.0, 9.0]
 
 
@@ -166,22 +171,22 @@ def test_a_weight_is_a_number_from_0_on(weight: Any) -> None:
 
 def test_a_graph_has_its_types_already() -> None:
     with pytest.raises(ost.QueryError, match="already"):
-        ost.paths(ost.graph(FILMS), "has_genre", start="Alila", node_types=pa.table({"node": ["a"], "type": ["b"]}))
+        ost.paths("has_genre", start="Alila", node_types=pa.table({"node": ["a"], "type": ["b"]})).run(ost.graph(FILMS))
 
 
 def test_nodes_may_be_numbers_and_arrays() -> None:
     numbers = pa.table({"head": [1, 2], "relation": ["r", "r"], "tail": [2, 3]})
-    assert ost.paths(numbers, "r", start=1).answers() == ["2"]
+    assert ost.paths("r", start=1).run(numbers).answers() == ["2"]
     for starts in (pa.array([1, 2]), np.array([1, 2]), ["1", 2, 2], {1, 2}):
-        assert ost.paths(numbers, "r", start=starts).answers() == ["2", "3"]
+        assert ost.paths("r", start=starts).run(numbers).answers() == ["2", "3"]
 
 
 def test_more_starts_than_memory() -> None:
-    found = ost.paths(FILMS, "written_by?", start=["Alila", "Kedma", "Kadosh"], memory_bound=56)
+    found = ost.paths("written_by?", start=["Alila", "Kedma", "Kadosh"], memory_bound=56).run(FILMS)
     assert found.answers() == ["Alila", "Kedma"]
-    assert found.report.given_up == (2,)  # one that there was no room for, one that wasn't walked on
-    assert found.report.cut_edges == 1
-    assert found.report.kept_bytes == 56
+    assert found.walk.given_up == (2,)  # one that there was no room for, one that wasn't walked on
+    assert found.walk.cut_edges == 1
+    assert found.walk.kept_bytes == 56
 
 
 CHAIN = pa.table({"head": ["a", "b", "c", "d"], "relation": ["r"] * 4, "tail": ["b", "c", "d", "e"]})
@@ -192,9 +197,9 @@ def test_what_is_found_stays_found_when_it_is_not_walked_on() -> None:
     near, far = [f"m{i}" for i in range(10)], [f"e{i}" for i in range(100)]
     heads, tails = ["s"] * 10 + [near[i // 10] for i in range(100)], near + far
     tree = ost.graph(pa.table({"head": heads, "relation": ["r"] * 110, "tail": tails}))
-    found = ost.paths(tree, "r+", start="s", latency_bound="600 ns", clock=TARIFF)
-    assert found.report.given_up[0] > 0
-    assert found.table.num_rows == found.report.partial_paths - 1  # all but the start
+    found = ost.paths("r+", start="s", latency_bound="600 ns", clock=TARIFF).run(tree)
+    assert found.walk.given_up[0] > 0
+    assert found.table.num_rows == found.walk.partial_paths - 1  # all but the start
 
 
 def test_a_hub_on_the_way_is_walked_in_part_so_that_something_is_found() -> None:
@@ -202,7 +207,7 @@ def test_a_hub_on_the_way_is_walked_in_part_so_that_something_is_found() -> None
     heads, tails = ["s"] * 1000 + middle, middle + ["end"] * 1000
     wide = ost.graph(pa.table({"head": heads, "relation": ["to"] * 1000 + ["on"] * 1000, "tail": tails}))
     for bound in ({"latency_bound": "1 us", "clock": TARIFF}, {"memory_bound": 28 * 50}):
-        found = ost.paths(wide, "to / on", start="s", **bound)
+        found = ost.paths("to / on", start="s", **bound).run(wide)
         assert 15 <= found.table.num_rows <= 26
 
 
@@ -210,16 +215,16 @@ def test_edges_of_queries_that_were_given_up_are_not_looked_at() -> None:
     heads, relations = ["s"] * 101, ["other"] * 100 + ["wanted"]
     graph = ost.graph(pa.table({"head": heads, "relation": relations, "tail": [f"n{i}" for i in range(101)]}))
     queries = [ost.path_query("wanted", weight=1.0), ost.path_query(". / .", weight=0.1)]
-    found = ost.paths(graph, queries, start="s", latency_bound="100 ns", clock=TARIFF)
+    found = ost.paths(queries, start="s", latency_bound="100 ns", clock=TARIFF).run(graph)
     assert found.answers() == ["n100"]
-    assert found.report.work == 2
+    assert found.walk.work == 2
 
 
 def test_a_graph_of_many_relations_and_a_far_horizon() -> None:
     count = 20_000
     rows = {"head": [f"h{i}" for i in range(count)], "relation": [f"r{i % 5000}" for i in range(count)]}
     graph = ost.graph(pa.table({**rows, "tail": ["x"] * count}))
-    found = ost.paths(graph, "r1 / ^r2", start="h1", max_hops=10**9, latency_bound="1 ms", clock=TARIFF)
+    found = ost.paths("r1 / ^r2", start="h1", max_hops=10**9, latency_bound="1 ms", clock=TARIFF).run(graph)
     assert found.answers() == ["h10002", "h15002", "h2", "h5002"]
 
 
@@ -227,8 +232,8 @@ def test_more_queries_than_a_word_has_bits() -> None:
     texts = [f"{'r / ' * (i % 3)}{'r' if i % 2 else '(r | ^r)'}{{1,{1 + i // 12}}}" for i in range(130)]
     triples = [(row["head"], row["relation"], row["tail"]) for row in CHAIN.to_pylist()]
     queries = {str(number): text for number, text in enumerate(texts)}
-    exact = ost.paths(CHAIN, queries, start="b", max_hops=4)
-    bounded = ost.paths(CHAIN, queries, start="b", max_hops=4, latency_bound="300 ns", clock=TARIFF)
+    exact = ost.paths(queries, start="b", max_hops=4).run(CHAIN)
+    bounded = ost.paths(queries, start="b", max_hops=4, latency_bound="300 ns", clock=TARIFF).run(CHAIN)
     found: dict[str, set[Any]] = {name: set() for name in queries}
     for row in exact.table.to_pylist():
         found[row["query"]].add((tuple(row["relations"]), tuple(row["nodes"][1:])))
@@ -259,7 +264,7 @@ LOOP = pa.table({"head": ["a", "b"], "relation": ["r", "r"], "tail": ["b", "a"]}
 @pytest.mark.parametrize(("graph", "query", "start"), [(clique(40), ".{1,5}", "n0"), (STAR, "(a | ^a)*", "hub")])
 def test_a_walk_without_a_bound_has_a_limit(graph: Any, query: str, start: str) -> None:
     with pytest.raises(ost.MatchError, match="more than 2,000,000 partial paths") as caught:
-        ost.paths(graph, query, start=start)
+        ost.paths(query, start=start).run(graph)
     assert caught.value.code == "TOO_MANY_PARTIAL_PATHS"
     assert caught.value.hint is not None
     for option in ("latency_bound", "memory_bound", "max_hops", "simple", "max_partial_paths"):
@@ -268,29 +273,29 @@ def test_a_walk_without_a_bound_has_a_limit(graph: Any, query: str, start: str) 
 
 def test_the_limit_is_exact_and_can_be_set() -> None:
     graph = clique(4)
-    needed = ost.paths(graph, "r{1,3}", start="n0").report.partial_paths
+    needed = ost.paths("r{1,3}", start="n0").run(graph).walk.partial_paths
     assert needed == 1 + 3 + 9 + 27
-    assert ost.paths(graph, "r{1,3}", start="n0", max_partial_paths=needed).report.complete
+    assert ost.paths("r{1,3}", start="n0", max_partial_paths=needed).run(graph).walk.complete
     for limit in (1, 3, needed - 1):
         with pytest.raises(ost.MatchError, match="partial paths"):
-            ost.paths(graph, "r{1,3}", start="n0", max_partial_paths=limit)
+            ost.paths("r{1,3}", start="n0", max_partial_paths=limit).run(graph)
     with pytest.raises(ost.MatchError, match="more than 1 partial paths"):
-        ost.paths(graph, "r?", start=["n0", "n1"], max_partial_paths=1)
+        ost.paths("r?", start=["n0", "n1"], max_partial_paths=1).run(graph)
 
 
 def test_under_a_bound_what_goes_beyond_the_limit_is_given_up() -> None:
     bounds: list[dict[str, Any]] = [{"latency_bound": "1 s", "clock": TARIFF}, {"memory_bound": "1 MB"}]
     for bound in bounds:
-        found = ost.paths(clique(4), "r{1,3}", start="n0", max_partial_paths=20, **bound)
-        assert found.report.partial_paths <= 20
-        assert not found.report.complete
-        assert ost.paths(clique(4), "r{1,3}", start="n0", **bound).report.complete
+        found = ost.paths("r{1,3}", start="n0", max_partial_paths=20, **bound).run(clique(4))
+        assert found.walk.partial_paths <= 20
+        assert not found.walk.complete
+        assert ost.paths("r{1,3}", start="n0", **bound).run(clique(4)).walk.complete
 
 
 def test_long_paths_end_and_many_of_them_are_refused() -> None:
-    found = ost.paths(LOOP, "r*", start="a", max_hops=1_010)  # more than Python's own stack allows
+    found = ost.paths("r*", start="a", max_hops=1_010).run(LOOP)  # more than Python's own stack allows
     assert found.table.num_rows == 1_011
     assert found.table["nodes"][1_010].as_py() == ["a", "b"] * 505 + ["a"]
     with pytest.raises(ost.MatchError, match="nodes together") as caught:
-        ost.paths(LOOP, "r*", start="a", max_hops=10**9)
+        ost.paths("r*", start="a", max_hops=10**9).run(LOOP)
     assert caught.value.code == "RESULT_TOO_LARGE"

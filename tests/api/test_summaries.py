@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from tests.summaries.fed_summaries import BEGIN, asked, letters
 
+import ostinato as ost
 from ostinato.errors import MatchError, QueryError
 
 # --- answers ----------------------------------------------------------------------------------------------------------
@@ -22,20 +23,20 @@ from ostinato.errors import MatchError, QueryError
 def test_with_room_for_everything_the_answer_is_exact() -> None:
     answer = asked().feed(letters("ABXBC")).ask()
     assert (answer.value, answer.count, answer.seen) == (4, 4, 5)
-    assert [(event.number, event.type, event.value, event.contribution) for event in answer.kept] == [
+    assert [(event.number, event.type, event.value, event.contribution) for event in answer.kept_events] == [
         (0, "A", None, 4),
         (1, "B", None, 2),
         (3, "B", None, 2),
         (4, "C", None, 4),
     ]
-    assert answer.kept[1].time == BEGIN + timedelta(seconds=1)
+    assert answer.kept_events[1].time == BEGIN + timedelta(seconds=1)
     assert (answer.asked_at, answer.key) == (BEGIN + timedelta(seconds=4), {})
 
 
 def test_a_full_summary_loses_and_says_so() -> None:
     stream = letters("ABBBBC" * 10)
     summary = asked(size=5).feed(stream)
-    assert len(summary.ask().kept) == 5
+    assert len(summary.ask().kept_events) == 5
     assert summary.ask().count < summary.exact(stream).count
     assert summary.exact(stream).seen == 60
 
@@ -57,7 +58,7 @@ def test_aggregates(values: pa.Array, aggregate: str, value: object) -> None:
     """Matches are AC and ABC; NULL adds nothing, and negative values count with their sign."""
     answer = asked(aggregate=aggregate).feed(letters("ABC", x=values)).ask()
     assert (answer.value, type(answer.value), answer.count) == (value, type(value), 2)
-    assert [event.value for event in answer.kept] == values.to_pylist()
+    assert [event.value for event in answer.kept_events] == values.to_pylist()
 
 
 def test_no_match_has_no_sum() -> None:
@@ -80,7 +81,7 @@ def test_rows_of_one_time_are_ordered_by_what_they_are() -> None:
     table = pa.table({"ts": [1, 1, 1], "kind": ["C", "B", "A"], "place": [1, 2, 3]})
     for rows in ([0, 1, 2], [2, 1, 0], [1, 2, 0]):
         assert asked(within=5).feed(table.take(rows)).ask().count == 2
-        assert asked(within=5, order_by=("ts", "place")).feed(table.take(rows)).ask().count == 0
+        assert asked(within=5, time=("ts", "place")).feed(table.take(rows)).ask().count == 0
 
 
 def test_tables_follow_one_another() -> None:
@@ -111,7 +112,7 @@ def test_tables_of_any_kind() -> None:
 def test_times_of_any_kind(times: pa.Array, within: Any) -> None:
     table = pa.table({"ts": times, "kind": ["A", "B", "C"]})
     assert asked(within=within).feed(table).ask().count == 2
-    assert asked(within=within).feed(table).ask().kept[0].time == times[0].as_py()
+    assert asked(within=within).feed(table).ask().kept_events[0].time == times[0].as_py()
     shorter = within - 1 if isinstance(within, int) else timedelta(seconds=1)
     assert asked(within=shorter).feed(table).ask().count == 0
 
@@ -122,12 +123,12 @@ def test_a_row_without_a_time_is_nowhere() -> None:
 
 
 def test_columns_are_found_in_any_case() -> None:
-    assert asked(type="KIND", order_by="Ts").feed(letters("ABC")).ask().count == 2
+    assert asked(type="KIND", time="Ts").feed(letters("ABC")).ask().count == 2
 
 
 def test_names_of_several_letters() -> None:
     table = pa.table({"ts": [1, 2, 3], "kind": ["order", "item", "pay"]})
-    given = {"within": 9, "types": ("order", "item", "pay")}
+    given = {"within": 9, "event_types": ost.EventTypes(declared=("order", "item", "pay"))}
     assert asked("order item+ pay", **given).feed(table).ask().count == 1
     assert asked("`order` `item`+ `pay`", within=9).feed(table).ask().count == 1
 
@@ -135,11 +136,11 @@ def test_names_of_several_letters() -> None:
 def test_before_the_first_event() -> None:
     for summary in (asked(), asked().feed(letters(""))):
         answer = summary.ask()
-        assert (answer.value, answer.count, answer.seen, answer.kept, answer.asked_at) == (0, 0, 0, (), None)
+        assert (answer.value, answer.count, answer.seen, answer.kept_events, answer.asked_at) == (0, 0, 0, (), None)
         assert answer.svg().startswith("<svg")
-    assert asked(partition_by="k", aggregate="SUM(x)").ask_all().num_rows == 0
+    assert asked(keys="k", aggregate="SUM(x)").ask_all().num_rows == 0
     for key in (7, {"k": None}, BEGIN):  # nobody knows the type of the column yet
-        assert asked(partition_by="k").ask(key).seen == 0
+        assert asked(keys="k").ask(key).seen == 0
 
 
 # --- keys -------------------------------------------------------------------------------------------------------------
@@ -150,7 +151,7 @@ def keyed_table() -> pa.Table:
 
 
 def test_a_summary_for_each_key() -> None:
-    summary = asked(partition_by="k").feed(keyed_table())
+    summary = asked(keys="k").feed(keyed_table())
     assert [summary.ask(key).count for key in (1, 2, 9)] == [2, 1, 0]
     assert (summary.ask({"k": None}).count, summary.ask((None,)).count) == (2, 2)
     assert summary.ask(2).key == {"k": 2}
@@ -159,7 +160,7 @@ def test_a_summary_for_each_key() -> None:
 
 
 def test_several_key_columns() -> None:
-    summary = asked(partition_by=("k", "f")).feed(keyed_table()).feed(letters("C", 9, k=[1], f=[0.0]))
+    summary = asked(keys=("k", "f")).feed(keyed_table()).feed(letters("C", 9, k=[1], f=[0.0]))
     assert (summary.ask((1, 0.0)).count, summary.ask({"F": -0.0, "K": 1}).count) == (4, 4)
     assert summary.ask_all().num_rows == 3
 
@@ -167,12 +168,12 @@ def test_several_key_columns() -> None:
 def test_types_that_belong_to_every_key() -> None:
     """B has no key: it goes with the orders of each, before and after they begin."""
     table = letters("BABACBC", k=[None, 1, 7, 2, 1, None, 2])
-    summary = asked("B* A B* C", partition_by="k", keyed_types=("A", "C")).feed(table)
+    summary = asked("B* A B* C", keys="k", event_types=ost.EventTypes(keyed=("A", "C"))).feed(table)
     assert (summary.ask(1).count, summary.ask(2).count, summary.ask(7).count) == (4, 8, 0)
     assert summary.ask_all().column("k").to_pylist() == [1, 2]
     assert summary.ask_shared().count == 0
     assert [summary.exact(table, key).count for key in (1, 2)] == [4, 8]
-    again = asked("B* A B* C", partition_by="k", keyed_types=("A", "C")).restore(summary.to_bytes())
+    again = asked("B* A B* C", keys="k", event_types=ost.EventTypes(keyed=("A", "C"))).restore(summary.to_bytes())
     assert again.feed(letters("C", 9, k=[1])).ask(1).count == 4 + 8
     with pytest.raises(MatchError, match="SUMMARY_TIME_ORDER"):
         summary.feed(letters("A", 3, k=[3]))
@@ -180,26 +181,26 @@ def test_types_that_belong_to_every_key() -> None:
 
 def test_exact_counts_one_key() -> None:
     table = keyed_table()
-    assert [asked(partition_by="k").exact(table, key).count for key in (1, 2, (None,))] == [2, 1, 2]
-    assert [event.number for event in asked(partition_by="k").exact(table, 2).kept] == [0, 1]
+    assert [asked(keys="k").exact(table, key).count for key in (1, 2, (None,))] == [2, 1, 2]
+    assert [event.number for event in asked(keys="k").exact(table, 2).kept_events] == [0, 1]
 
 
 def test_a_key_that_is_born_late_has_seen_all_shared_events() -> None:
     """Room for one: the base keeps one B of nine, but all of them came."""
     table = letters("B" * 9 + "?AC", k=[None] * 10 + [1, 1])
-    options = {"partition_by": "k", "keyed_types": ("A", "C")}
+    options = {"keys": "k", "event_types": ost.EventTypes(keyed=("A", "C"))}
     answer, exact = (asked("B* A C", size=size, **options).feed(table).ask(1) for size in (1, 50))
     assert (answer.seen, exact.seen, exact.count) == (11, 11, 2**9)
     other = asked("B* A C", **options).exact(table, 1)
-    assert (other.seen, other.kept) == (exact.seen, exact.kept)
+    assert (other.seen, other.kept_events) == (exact.seen, exact.kept_events)
 
 
 @pytest.mark.parametrize("key", [None, (1, 2), {"x": 1}, "seven"])
 def test_a_key_that_is_none(key: Any) -> None:
     with pytest.raises(QueryError, match="SUMMARY_KEY"):
-        asked(partition_by="k").feed(keyed_table()).ask(key)
+        asked(keys="k").feed(keyed_table()).ask(key)
     with pytest.raises(QueryError, match="SUMMARY_KEY"):
-        asked(partition_by="k").exact(keyed_table(), key)
+        asked(keys="k").exact(keyed_table(), key)
 
 
 def test_a_key_where_there_are_none() -> None:
@@ -208,7 +209,7 @@ def test_a_key_where_there_are_none() -> None:
     with pytest.raises(QueryError, match="SUMMARY_KEY"):
         asked().exact(letters("ABC"), 3)
     with pytest.raises(QueryError, match="SUMMARY_KEY"):
-        asked(partition_by="k").feed(keyed_table()).ask_shared()
+        asked(keys="k").feed(keyed_table()).ask_shared()
 
 
 # --- tables of answers ------------------------------------------------------------------------------------------------
@@ -264,7 +265,7 @@ def test_a_negative_sum_is_refused_as_a_logarithm(values: list[Any]) -> None:
 
 
 def test_what_was_fed_survives_bytes() -> None:
-    options = {"size": 4, "partition_by": ("k", "f"), "aggregate": "SUM(x)"}
+    options = {"size": 4, "keys": ("k", "f"), "aggregate": "SUM(x)"}
     first = keyed_table().append_column("x", pa.array([1.5, None] * 4))
     later = letters("ABC", 20, k=[1, 5, 1], f=[0.0, 2.0, 0.0], x=[1.0, 2.0, 3.0])
     whole = asked(**options).feed(first)
@@ -275,8 +276,8 @@ def test_what_was_fed_survives_bytes() -> None:
 
 def test_nothing_survives_bytes() -> None:
     assert asked().restore(asked().feed(letters("")).to_bytes()).feed(letters("ABC")).ask().count == 2
-    never_fed = asked(partition_by="k", aggregate="SUM(x)").to_bytes()
-    other = asked(partition_by="k", aggregate="SUM(x)").feed(letters("A", k=["no number"], x=[1]))
+    never_fed = asked(keys="k", aggregate="SUM(x)").to_bytes()
+    other = asked(keys="k", aggregate="SUM(x)").feed(letters("A", k=["no number"], x=[1]))
     assert other.restore(never_fed).feed(letters("ABC", k=[1, 1, 1], x=[0.5, 1.0, 2.0])).ask(1).value == 6.0
 
 
@@ -285,7 +286,7 @@ def test_bytes_are_read_by_other_processes() -> None:
     script = """
 import sys
 from tests.summaries.fed_summaries import asked, letters
-summary = asked("A B C D E", partition_by="k", keyed_types=("A", "B", "C", "D"))
+summary = asked("A B C D E", keys="k", event_types={"keyed": ("A", "B", "C", "D")})
 if len(sys.argv) > 1:
     print(summary.restore(bytes.fromhex(sys.argv[1])).ask(1).seen)
 else:

@@ -10,7 +10,7 @@ import ostinato as ost
 def test_nested_measures_are_text_beside_others() -> None:
     found = ost.Workload(QUERIES).run(SEEN)
     shown: dict[str, list[str | None]] = {}
-    for row in found.rows.to_pylist():
+    for row in found.table.to_pylist():
         shown.setdefault(row["query"], []).append(row["measures"]["v"])
     assert shown == {
         "number": ["2", "3", "4", "4"],

@@ -93,13 +93,15 @@ PUBLIC_CALLS = [
     *("paths", "graph", "path_query", "correlate", "explain", "finish_stream", "stream_state", "stream_metrics"),
 ]
 PUBLIC_METHODS = {
-    "Workload": ("__init__", "run"),
+    "Workload": ("__init__", "run", "__call__"),
     "WorkloadResult": ("finish",),
-    "EventsQuery": ("__call__", "with_options", "to_sql"),
-    "StreamSummary": ("feed", "ask", "ask_shared", "ask_all", "exact", "to_bytes", "restore", "run"),
-    "CorrelationQuery": ("run", "start", "finish"),
+    "EventsQuery": ("__call__", "to_sql"),
+    "MatchRecognizeQuery": ("__call__",),
+    "StreamSummary": ("feed", "ask", "ask_shared", "ask_all", "exact", "to_bytes", "restore", "run", "__call__"),
+    "CorrelationQuery": ("run", "run_all", "start", "finish", "__call__"),
+    "PathsQuery": ("run", "__call__"),
     "GraphQuestions": ("__init__", "ask", "run"),
-    "PatternQuery": ("to_sql", "partition_by", "order_by", "define", "measures", "subset"),
+    "PatternQuery": ("__call__", "to_sql", "partition_by", "order_by", "define", "measures", "subset"),
 }
 
 
@@ -114,7 +116,7 @@ def test_a_text_column_that_is_not_utf8() -> None:
     with pytest.raises(ost.MatchError) as caught:
         ost.match("ORDER BY id MEASURES count(*) AS n PATTERN (A+) DEFINE A AS k LIKE '%a'", table)
     assert caught.value.code == "TEXT_NOT_UNICODE"
-    summary = ost.summary("a b", type="k", order_by="id", within=10, size=4)
+    summary = ost.summary("a b", type="k", time="id", within=10, size=4)
     with pytest.raises(ost.MatchError) as caught:
         summary.feed(table)
     assert caught.value.code == "TEXT_NOT_UNICODE"

@@ -137,7 +137,7 @@ def test_every_call_in_process_takes_a_deadline() -> None:
     pair = f"""SELECT correlation_start FROM events MATCH_RECOGNIZE ({clause}) AS live
         JOIN events MATCH_RECOGNIZE ({clause}) AS archive ON RECENT(archive, live, 5)"""
     trend = ost.events("PATTERN SEQ(A, B) RETURN COUNT(*)", type="kind", time="at")
-    summary = ost.summary("A B", type="kind", order_by="at", within=10, size=4)
+    summary = ost.summary("A B", type="kind", time="at", within=10, size=4)
     graph = ost.graph(films)
     questions = ost.GraphQuestions(graph, ost.LearntProposer([("who wrote Kadosh", "Kadosh", "written_by")]))
     questions_table = pa.table({"question": ["who wrote Alila"], "topic": ["Alila"]})
@@ -145,9 +145,9 @@ def test_every_call_in_process_takes_a_deadline() -> None:
         "match": lambda deadline: ost.match(clause, events, deadline=deadline),
         "events": lambda deadline: ost.match(trend, events, deadline=deadline),
         "workload": lambda deadline: ost.Workload([trend, clause]).run(events, deadline=deadline),
-        "correlate": lambda deadline: ost.correlate(pair, live=events).run(deadline=deadline),
+        "correlate": lambda deadline: ost.correlate(pair).run(events, deadline=deadline),
         "graph": lambda deadline: ost.graph(films, deadline=deadline),
-        "paths": lambda deadline: ost.paths(graph, "written_by", start="Alila", deadline=deadline),
+        "paths": lambda deadline: ost.paths("written_by", start="Alila").run(graph, deadline=deadline),
         "question": lambda deadline: questions.ask("who wrote Alila", "Alila", deadline=deadline),
         "questions": lambda deadline: questions.run(questions_table, deadline=deadline),
         "feed": lambda deadline: summary.feed(events, deadline=deadline),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests.summaries.fed_summaries import grouped
 
 import ostinato as ost
 from ostinato import testing
@@ -23,7 +24,7 @@ def match(**options: Any) -> Any:
 
 
 def event_query(**options: Any) -> Any:
-    return ost.events(EVENTS).with_options(**options)
+    return ost.events(EVENTS, **options)
 
 
 def workload(**options: Any) -> Any:
@@ -31,16 +32,16 @@ def workload(**options: Any) -> Any:
 
 
 def summary(**options: Any) -> Any:
-    return ost.summary("a b", **{"type": "k", "order_by": "id", "within": 10, "size": 4, **options})
+    return ost.summary("a b", **grouped({"type": "k", "time": "id", "within": 10, "size": 4, **options}))
 
 
 def correlate(**options: Any) -> Any:
-    return ost.correlate("SELECT", live=TABLE, **options)
+    return ost.correlate("SELECT", **options)
 
 
 def paths(**options: Any) -> Any:
     graph = pa.table({"head": ["a"], "relation": ["r"], "tail": ["b"]})
-    return ost.paths(graph, "r", start="a", **options)
+    return ost.paths("r", start="a", **options).run(graph)
 
 
 def stream(**options: Any) -> Any:
@@ -72,7 +73,7 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (match, {"ansi": "no"}, ""),
     (match, {"timezone": "Mars/Phobos"}, ""),
     (match, {"timezone": 2}, ""),
-    (correlate, {"timezone": "Nowhere"}, ""),
+    (lambda **options: correlate().run(TABLE, **options), {"timezone": "Nowhere"}, ""),
     (correlate, {"cache": "no"}, ""),
     (correlate, {"ordered": 1}, ""),
     (correlate, {"strategy": "eagre"}, ""),
@@ -88,12 +89,24 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (summary, {"size": 10**9}, ""),
     (summary, {"size": 0}, "SUMMARY_SIZE"),
     (summary, {"size": "4"}, ""),
-    (summary, {"half_life": 0}, "SUMMARY_HALF_LIFE"),
-    (summary, {"seed": -1}, ""),
+    (ost.Eviction, {"half_life": 0}, "SUMMARY_HALF_LIFE"),
+    (ost.Eviction, {"seed": -1}, ""),
+    (ost.Eviction, {"strategy": "best"}, ""),
+    (ost.EventTypes, {"unknown": "keep"}, ""),
     (summary, {"buckets": 0}, ""),
     (summary, {"numbers": "words"}, ""),
-    (summary, {"keyed_types": 5}, ""),
-    (summary, {"keyed_types": ()}, ""),
+    (ost.EventTypes, {"keyed": 5}, ""),
+    (ost.EventTypes, {"keyed": ()}, ""),
+    (summary, {"eviction": "fifo"}, ""),
+    (summary, {"event_types": ("a",)}, ""),
+    (summary, {"keys": 5}, ""),
+    (summary, {"keys": ["k", "k"]}, ""),
+    (match, {"keys": 5}, ""),
+    (match, {"time": ["id", None]}, ""),
+    (match, {"type": "k"}, ""),
+    (match, {"numbers": "text"}, ""),
+    (workload, {"keys": b"k"}, ""),
+    (event_query, {"keys": {"k": 1}}, ""),
     (match, {"deadline": 10}, "INVALID_BOUND"),
     (match, {"deadline": "\N{ARABIC-INDIC DIGIT THREE} seconds"}, "INVALID_BOUND"),
     (paths, {"simple": "yes"}, ""),
@@ -150,6 +163,8 @@ def test_a_misspelt_option_names_the_right_one() -> None:
         (paths, "latency_bond", "latency_bound"),
         (summary, "sizes", "size"),
         (summary().feed, "deadlin", "deadline"),
+        (ost.Eviction, "strateg", "strategy"),
+        (ost.EventTypes, "key", "keyed"),
         (lambda **options: ost.explain(CLAUSE, **options), "tabel", "table"),
         (lambda **options: ost.match_recognize(CLAUSE, **options), "max_partial_match", "max_partial_matches"),
     ],
@@ -161,11 +176,36 @@ def test_a_misspelt_keyword_names_the_right_one(call: Callable[..., Any], misspe
     assert caught.value.hint == f"did you mean '{meant}'?"
 
 
+@pytest.mark.parametrize(
+    ("call", "old", "new"),
+    [
+        (summary, "order_by", "time="),
+        (summary, "partition_by", "keys="),
+        (summary, "strategy", "eviction=ost.Eviction(strategy=...)"),
+        (summary, "keyed_types", "event_types=ost.EventTypes(keyed=...)"),
+        (correlate, "live", ".run(live)"),
+        (paths, "graph", ".run(graph)"),
+    ],
+)
+def test_an_old_option_names_the_new_one(call: Callable[..., Any], old: str, new: str) -> None:
+    with pytest.raises(ost.QueryError, match="RENAMED_OPTION") as caught:
+        call(**{old: "x"})
+    assert caught.value.hint is not None and new in caught.value.hint
+
+
+def test_an_old_name_at_the_top_level_names_the_new_one() -> None:
+    with pytest.raises(AttributeError, match="it is called 'finish_stream' now"):
+        _ = ost.finish
+
+
 def test_the_largest_and_smallest_that_will_do() -> None:
     assert match(max_partial_matches=10**15, workers=1, timezone="Europe/Berlin") == match(
         timezone="+02:00", ansi=False
     )
-    assert summary(size=1, half_life=1, seed=0, keyed_types=None).query.size == 1
+    assert (
+        summary(size=1, event_types=ost.EventTypes(keyed=None), eviction=ost.Eviction(half_life=1, seed=0)).query.size
+        == 1
+    )
     assert ost.pattern("A").max_length(1).within(timedelta(seconds=1)).clause.max_length == 1
 
 
@@ -183,7 +223,7 @@ def test_the_largest_and_smallest_that_will_do() -> None:
         lambda: ost.Workload(query for query in (5,)),
         lambda: ost.match(None, TABLE),
         lambda: ost.explain(CLAUSE, 5),
-        lambda: ost.correlate(5, live=TABLE),
+        lambda: ost.correlate(5),
     ],
 )
 def test_things_that_are_no_query_or_no_table(call: Callable[[], Any]) -> None:
@@ -194,8 +234,8 @@ def test_things_that_are_no_query_or_no_table(call: Callable[[], Any]) -> None:
 
 def test_an_event_query_has_options_of_its_own() -> None:
     query = ost.events(EVENTS, type="k", time="id")
-    with pytest.raises(ost.QueryError, match="with_options"):
-        ost.match(query, TABLE, max_partial_matches=5)
+    with pytest.raises(ost.QueryError, match="there is no option 'skew'"):
+        ost.match(query, TABLE, skew="slice")
     with pytest.raises(ost.QueryError, match="slices"):
         ost.match(query, TABLE, workers=2)
 
@@ -203,10 +243,12 @@ def test_an_event_query_has_options_of_its_own() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: ost.correlate("SELECT", live=TABLE).finish("folder"),
-        lambda: ost.correlate("SELECT", live=TABLE).start(output="folder", checkpoint="other"),
+        lambda: ost.correlate("SELECT").start(TABLE, output="folder", checkpoint="other"),
         lambda: workload().run(TABLE).finish(),
-        lambda: summary().run(TABLE),
+        lambda: summary()(TABLE),
+        lambda: workload()(TABLE),
+        lambda: ost.correlate("SELECT")(TABLE),
+        lambda: ost.paths("r", start="a")(TABLE),
         lambda: ost.events(EVENTS, type="k", time="id")(TABLE),
         lambda: ost.match_recognize(CLAUSE)(TABLE),
     ],

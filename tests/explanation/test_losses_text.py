@@ -98,7 +98,7 @@ def test_nothing_bounded_is_nothing_to_say() -> None:
 def test_a_result_of_spark_points_to_its_metrics() -> None:
     found = losses_section(SimpleNamespace(reports=(), metrics=object()))
     assert found is not None and found[0] == "Losses of a run"
-    assert "result.metrics" in (lines := list(found[1]))[0] and "result.with_metrics" in lines[1]
+    assert "result.report.table" in (lines := list(found[1]))[0] and "result.table_with_report" in lines[1]
 
 
 # --- who runs under a bound ---

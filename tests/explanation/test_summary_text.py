@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.summaries.fed_summaries import grouped
 
 import ostinato as ost
 from ostinato.explanation.summary_text import _STRATEGIES
@@ -12,13 +13,13 @@ from ostinato.summaries.language.summary_query import Strategy
 
 
 def explained(expression: str = "E (H|K)* E", **options: Any) -> ost.Explanation:
-    given = {"type": "kind", "order_by": "ts", "within": "10 minutes", "size": 100}
-    return ost.explain(ost.summary(expression, **{**given, **options}))
+    given = {"type": "kind", "time": "ts", "within": "10 minutes", "size": 100}
+    return ost.explain(ost.summary(expression, **grouped({**given, **options})))
 
 
 def test_the_whole_text() -> None:
     assert (
-        explained(partition_by="account", aggregate="AVG(price)").text
+        explained(keys="account", aggregate="AVG(price)").text
         == """\
 1. The summary as understood
    AVG(price) over all matches of E (H|K)* E
@@ -55,16 +56,19 @@ def test_every_strategy_has_words() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"strategy": "fifo"}, "fifo drops\n     the oldest event\n\n4."),
-        ({"probabilities": {"E": 0.5, "H": 0.25, "K": 0.25}}, "probabilities: E 0.5, H 0.25, K 0.25"),
-        ({"tick": "2 seconds"}, "one event every 0:00:02"),
-        ({"within": 70, "tick": 0.5}, "within 70\n"),
-        ({"within": 70, "tick": 0.5}, "one event every 0.5"),
-        ({"unknown_types": "refuse"}, "events of other types are an error"),
+        ({"eviction": {"strategy": "fifo"}}, "fifo drops\n     the oldest event\n\n4."),
+        ({"eviction": {"probabilities": {"E": 0.5, "H": 0.25, "K": 0.25}}}, "probabilities: E 0.5, H 0.25, K 0.25"),
+        ({"eviction": {"tick": "2 seconds"}}, "one event every 0:00:02"),
+        ({"within": 70, "eviction": {"tick": 0.5}}, "within 70\n"),
+        ({"within": 70, "eviction": {"tick": 0.5}}, "one event every 0.5"),
+        ({"event_types": {"unknown": "refuse"}}, "events of other types are an error"),
         ({"selection": "skip till next match"}, "each start has at most one match, the longest"),
-        ({"partition_by": "a", "keyed_types": ("E",)}, "one summary for each a; only events of type E have a key"),
         (
-            {"partition_by": "a", "keyed_types": ("E",)},
+            {"keys": "a", "event_types": ost.EventTypes(keyed=("E",))},
+            "one summary for each a; only events of type E have a key",
+        ),
+        (
+            {"keys": "a", "event_types": ost.EventTypes(keyed=("E",))},
             "one task gets all rows, because some types belong to every key",
         ),
         ({}, "one task gets all rows, because any of them can be in one match"),

@@ -82,19 +82,19 @@ def use_events(text: str) -> None:
         _each(
             lambda: ost.explain(asked, TABLE),
             lambda: asked.to_sql(TABLE.column_names, "t"),
-            lambda: ost.match(asked.with_options(**limits), TABLE),
+            lambda: ost.match(asked, TABLE, **limits),
         )
 
     _each(run)
 
 
 def use_path(text: str) -> None:
-    _each(lambda: ost.paths(GRAPH, text, start="a", max_hops=3).svg())
+    _each(lambda: ost.paths(text, start="a", max_hops=3).run(GRAPH).svg())
 
 
 def use_summary(text: str) -> None:
     def run() -> None:
-        asked = ost.summary(text, type="k", order_by="id", within=4, size=3, aggregate="SUM(i)")
+        asked = ost.summary(text, type="k", time="id", within=4, size=3, aggregate="SUM(i)")
         _each(lambda: ost.explain(asked), lambda: asked.feed(TABLE).ask())
 
     _each(run)
@@ -102,8 +102,8 @@ def use_summary(text: str) -> None:
 
 def use_correlation(text: str) -> None:
     def run() -> None:
-        asked = ost.correlate(text, live=TABLE, max_partial_matches=MOST_PARTIAL_MATCHES)
-        _each(lambda: ost.explain(asked), asked.run)
+        asked = ost.correlate(text, max_partial_matches=MOST_PARTIAL_MATCHES)
+        _each(lambda: ost.explain(asked), lambda: asked.run(TABLE))
 
     _each(run)
 

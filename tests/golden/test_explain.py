@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from ostinato.api.clause_builder import pattern
 from ostinato.api.explain import explain
-from ostinato.clause.language.clause_builder import pattern
 
 FOLDER = Path(__file__).parent
 

@@ -165,7 +165,7 @@ SHARING = st.sampled_from(["dynamic", "always", "never"])
 def test_a_workload_that_shares(example: Example, sharing: str) -> None:
     """Two copies of a query share everything that the engine can share."""
     with DECLINED.example():
-        stream = Stream([ost.events(example.text).with_options(sharing=sharing)] * 2, example.table.schema)
+        stream = Stream([ost.events(example.text, sharing=sharing)] * 2, example.table.schema)
     watermark = NO_TIME
     for piece in (example.table.slice(0, 4), example.table.slice(4)):
         stream.step(piece, watermark)
@@ -184,7 +184,7 @@ def test_the_option_sharing_chooses_the_engines() -> None:
     table = event_table(rows)
 
     def fed(sharing: str) -> Stream:
-        queries = [ost.events(each).with_options(sharing=sharing) for each in (plain, plain, text, text)]
+        queries = [ost.events(each, sharing=sharing) for each in (plain, plain, text, text)]
         stream = Stream(queries, table.schema)
         stream.step(table, NO_TIME)
         stream.step(None, micros(EPOCH))
@@ -202,7 +202,7 @@ def test_the_option_sharing_chooses_the_engines() -> None:
 
 
 def test_a_negative_sum_is_refused_as_a_logarithm() -> None:
-    query = ost.events(f"TYPE kind TIME ts PATTERN A {TIMED[0]} RETURN SUM(A.x)").with_options(numbers="log10")
+    query = ost.events(f"TYPE kind TIME ts PATTERN A {TIMED[0]} RETURN SUM(A.x)", numbers="log10")
     table = event_table([{"kind": "A", "ts": EPOCH, "x": -30}])
     stream = Stream([query], table.schema)
     stream.step(table, NO_TIME)

@@ -87,7 +87,7 @@ def unbounded_run(name: str, seed: int) -> UnboundedRun:
     table = crowd(seed, 3_000) if name == "clauses" else events(seed)
     exact = ost.Workload(list(QUERIES[name])).run(table)
     generous = ost.Workload(list(QUERIES[name]), latency_bound="1 s", memory_bound="1 GB", clock=CLOCK).run(table)
-    rows = generous.report.table().to_pylist()
+    rows = generous.report.table.to_pylist()
     return UnboundedRun(
         table,
         {name: exact[name].num_rows for name in exact},
@@ -101,7 +101,7 @@ def check(name: str, seed: int, kind: str, share: float) -> list[float | None]:
     """The reported recall of each query."""
     unbounded = unbounded_run(name, seed)
     bounded = ost.Workload(list(QUERIES[name]), clock=CLOCK, **unbounded.bound(kind, share)).run(unbounded.table)
-    rows = bounded.report.table().to_pylist()
+    rows = bounded.report.table.to_pylist()
     for row in rows:
         match_count, reported_recall = unbounded.matches[row["query"]], row["recall_estimate"]
         assert match_count > 0

@@ -37,7 +37,7 @@ FIRST = "PARTITION BY who ORDER BY n MEASURES LAST(n) AS n PATTERN (A B) DEFINE 
 
 
 def run(*queries: object, table: pa.Table = CALLS, **options: object) -> ClauseTables:
-    parsed = [as_clause_query(query) for query in queries]
+    parsed = [as_clause_query(getattr(query, "query", query)) for query in queries]
     names = [f"q{i}" for i in range(1, len(parsed) + 1)]
     return LocalClauses(parsed, names, table.schema, Settings(), **options).run(table)  # type: ignore[arg-type]
 

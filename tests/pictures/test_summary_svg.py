@@ -96,7 +96,7 @@ def test_numbers_that_no_double_holds() -> None:
 
 def test_texts_are_escaped() -> None:
     table = pa.table({"ts": [1], "kind": ["<b>"], "k": ['"&']})
-    summary = ost.summary("`<b>`", type="kind", order_by="ts", within=1, size=2, partition_by="k")
+    summary = ost.summary("`<b>`", type="kind", time="ts", within=1, size=2, keys="k")
     svg = summary.feed(table).ask('"&').svg()
     assert '`<b>`   (k = "&)' in words(svg)
 

@@ -53,7 +53,6 @@ SparkDataFrame.__module__ = "pyspark.sql.classic.dataframe"
         TABLE.to_batches()[0],
         TABLE.to_batches(),
         TABLE.to_reader(),
-        TABLE.to_pandas().set_index("x", drop=False),
         Polars(),
         Interchange(),
     ],
@@ -63,6 +62,10 @@ def test_forms_of_tables(table: Any) -> None:
     assert ost.match(CLAUSE, table).to_pylist() == MATCHES
 
 
+def test_pandas_gives_pandas() -> None:
+    assert ost.match(CLAUSE, TABLE.to_pandas().set_index("x", drop=False)).to_dict("records") == MATCHES
+
+
 def test_a_form_of_tables_is_explained_without_its_rows() -> None:
     assert ost.explain(CLAUSE, Polars()).text == ost.explain(CLAUSE, TABLE).text
 
@@ -70,7 +73,7 @@ def test_a_form_of_tables_is_explained_without_its_rows() -> None:
 def test_a_spark_dataframe_is_not_collected() -> None:
     calls = [
         lambda: ost.match(CLAUSE, SparkDataFrame()),
-        lambda: ost.summary("a", type="k", order_by="id", within=1, size=1).feed(SparkDataFrame()),
+        lambda: ost.summary("a", type="k", time="id", within=1, size=1).feed(SparkDataFrame()),
     ]
     for call in calls:
         with pytest.raises(ost.QueryError, match=r"df\.transform") as caught:
@@ -118,7 +121,7 @@ def test_a_name_that_stands_twice_matters_only_where_it_is_used() -> None:
     assert ost.match(ost.events(trend, type="k", time="id"), twice).to_pylist() == [{"count(*)": 3}]
     result = ost.Workload([trend, CLAUSE], type="k", time="id").run(twice)
     assert result["q2"].to_pylist() == MATCHES
-    summary = ost.summary("a b", type="k", order_by="id", within=10, size=4)
+    summary = ost.summary("a b", type="k", time="id", within=10, size=4)
     assert summary.feed(twice).ask().count == 2
     for query, code in ((CLAUSE.replace("x >", "u >"), "AMBIGUOUS_COLUMN"), (ALL_ROWS, "DUPLICATE_COLUMN")):
         with pytest.raises(ost.QueryError) as caught:

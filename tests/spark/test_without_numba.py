@@ -32,7 +32,7 @@ MATCHES = "TYPE kind TIME ts PATTERN SEQ(a a, b b) WHERE b.v > a.v + 1 WITHIN 5 
 SIDE = "ORDER BY id MEASURES LAST(v) AS v {} MATCHES PATTERN (A B+) DEFINE B AS v < PREV(v)"
 CORRELATION = f"""SELECT live.v FROM t MATCH_RECOGNIZE ({SIDE.format("INCREMENTAL")}) AS live
     JOIN t MATCH_RECOGNIZE ({SIDE.format("MAXIMAL")}) AS archive ON RECENT(archive, live, 7)"""
-summary = ost.summary("a b* c", type="kind", order_by="ts", within="5 seconds", size=4, aggregate="SUM(v)")
+summary = ost.summary("a b* c", type="kind", time="ts", within="5 seconds", size=4, aggregate="SUM(v)")
 triples = spark.createDataFrame([], "head string, relation string, tail string")
 questions = ost.GraphQuestions(ost.graph(triples.toArrow()), lambda question, topic: ["knows"])
 bounded = ost.Workload({"one": ALL_MATCHES, "two": MATCHES}, latency_bound={"one": "1 ms", "two": "1 ms"})
@@ -47,14 +47,14 @@ PLANS = {
     "event query on a stream": lambda: stream.transform(ost.events(EVENTS)),
     "matches of an event query": lambda: batch.transform(ost.events(MATCHES)),
     "matches of an event query on a stream": lambda: stream.transform(ost.events(MATCHES)),
-    "workload": lambda: ost.Workload([CLAUSE, ALL_MATCHES, EVENTS, MATCHES, MATCHES]).run(batch).rows,
-    "workload on a stream": lambda: ost.Workload([CLAUSE, ALL_MATCHES, EVENTS, MATCHES]).run(stream).rows,
-    "workload with bounds": lambda: bounded.run(batch).rows,
+    "workload": lambda: ost.Workload([CLAUSE, ALL_MATCHES, EVENTS, MATCHES, MATCHES]).run(batch).table,
+    "workload on a stream": lambda: ost.Workload([CLAUSE, ALL_MATCHES, EVENTS, MATCHES]).run(stream).table,
+    "workload with bounds": lambda: bounded.run(batch).table,
     "summary": lambda: batch.transform(summary),
     "summary on a stream": lambda: stream.transform(summary),
-    "correlation": lambda: ost.correlate(CORRELATION, live=batch).run(),
+    "correlation": lambda: ost.correlate(CORRELATION).run(batch),
     "correlation in SQL": lambda: ost.sql(CORRELATION, t=batch),
-    "paths": lambda: ost.paths(triples, "knows / likes", start="a"),
+    "paths": lambda: ost.paths("knows / likes", start="a").run(triples),
     "questions": lambda: questions.run(batch.selectExpr("kind AS question", "kind AS topic")),
     "explanation of an event query": lambda: print(ost.explain(ost.events(EVENTS), batch)),
     "explanation of a workload": lambda: print(ost.explain(bounded, batch)),

@@ -47,7 +47,7 @@ def test_rows_are_those_in_process(connect: Any, text: str) -> None:
 def test_a_workload_is_one_job(connect: Any) -> None:
     workload = ost.Workload({"a": QUERIES["sums"], "c": QUERIES["neighbours"]}, type="kind", time="ts")
     result, wanted = workload.run(connect.createDataFrame(TABLE)), workload.run(TABLE)
-    assert plain(result.rows.toArrow()) == plain(wanted.rows)
+    assert plain(result.table.toArrow()) == plain(wanted.table)
     assert plain(result["c"].toArrow()) == plain(wanted["c"])
 
 
@@ -73,7 +73,7 @@ def test_a_stream(connect: Any, tmp_path: Any) -> None:
     connect.createDataFrame(TABLE).write.parquet(str(tmp_path / "in"))
     stream = connect.readStream.schema(connect.createDataFrame(TABLE).schema).parquet(str(tmp_path / "in"))
     text = "PATTERN SEQ(A a, B+ b) GROUP BY g WITHIN 10 SECONDS SLIDE 5 SECONDS RETURN g, COUNT(*) AS n"
-    query = ost.events(text, type="kind", time="ts").with_options(buckets=2)
+    query = ost.events(text, type="kind", time="ts", buckets=2)
     writer = stream.withWatermark("ts", "1 second").transform(query).writeStream.format("parquet")
     writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).option("path", str(tmp_path / "out"))
     assert writer.trigger(availableNow=True).start().awaitTermination(120)

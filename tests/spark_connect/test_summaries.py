@@ -22,15 +22,15 @@ TABLE = pa.table(
     }
 )
 QUERIES: dict[str, dict[str, Any]] = {
-    "counts": {"partition_by": "g"},
-    "sums": {"partition_by": "g", "aggregate": "SUM(x)"},
+    "counts": {"keys": "g"},
+    "sums": {"keys": "g", "aggregate": "SUM(x)"},
     "no keys": {},
-    "keyed types": {"partition_by": "g", "keyed_types": ("A",)},
+    "keyed types": {"keys": "g", "event_types": ost.EventTypes(keyed=("A",))},
 }
 
 
 def summary(**options: Any) -> ost.StreamSummary:
-    given = {"type": "kind", "order_by": "ts", "within": "20 seconds", "size": 6}
+    given = {"type": "kind", "time": "ts", "within": "20 seconds", "size": 6}
     return ost.summary("A B* C", **{**given, **options})
 
 
@@ -48,14 +48,20 @@ def test_answers_are_those_in_process(connect: Any, options: dict[str, Any]) -> 
 
 
 def test_asked_at_times(connect: Any) -> None:
-    result = summary(partition_by="g", size=20).run(
-        connect.createDataFrame(TABLE), at=[BEGIN + timedelta(seconds=at) for at in (2, 9)]
+    result = (
+        summary(keys="g", size=20)
+        .run(connect.createDataFrame(TABLE), at=[BEGIN + timedelta(seconds=at) for at in (2, 9)])
+        .table
     )
     assert sorted(int(row["count"]) for row in result.collect()) == [2, 2, 36, 36]
 
 
 def test_errors_are_ours(connect: Any) -> None:
-    refusing = summary(unknown_types="refuse").run(connect.createDataFrame(TABLE.set_column(1, "kind", [["Z"] * 26])))
+    refusing = (
+        summary(event_types=ost.EventTypes(unknown="refuse"))
+        .run(connect.createDataFrame(TABLE.set_column(1, "kind", [["Z"] * 26])))
+        .table
+    )
     with pytest.raises(Exception) as caught:
         refusing.collect()
     error = unwrap(caught.value)

@@ -125,7 +125,7 @@ def trends(name: str) -> Stored:
     table = _events(60)
     queries = [ost.events(f"TYPE kind TIME ts {text}") for text in TRENDS[name]]
     if name == "approximate sums":
-        queries = [query.with_options(approximate=True) for query in queries]
+        queries = [ost.events(query, approximate=True) for query in queries]
     stream = TrendStream(queries, table.schema)
     stream.step(table.slice(0, 40), 9 * SECOND)
 
@@ -253,10 +253,10 @@ def summary_stream() -> Stored:
 def summary(**options: Any) -> Stored:
     rows = _summary_rows()
     events = pa.table({name: [getattr(row, name) for row in rows] for name in ("account", "ts", "kind", "price")})
-    settings: dict[str, Any] = {"within": 6, "size": 4, "aggregate": "SUM(price)", "partition_by": "account", **options}
+    settings: dict[str, Any] = {"within": 6, "size": 4, "aggregate": "SUM(price)", "keys": "account", **options}
 
     def new() -> ost.StreamSummary:
-        return ost.summary("A (B|C)* A", type="kind", order_by="ts", **settings)
+        return ost.summary("A (B|C)* A", type="kind", time="ts", **settings)
 
     data = new().feed(events.slice(0, 40)).to_bytes()
 
@@ -303,7 +303,7 @@ SYSTEMS: dict[str, Callable[[], Stored]] = {
     "clauses": clauses,
     "summaries on a stream": summary_stream,
     "summary": summary,
-    "summary with shared events": lambda: summary(keyed_types=("A",)),
+    "summary with shared events": lambda: summary(event_types=ost.EventTypes(keyed=("A",))),
     "correlation": lambda: correlation(other_table=False),
     "correlation without cache": lambda: correlation(other_table=True, cache=False, strategy="live_first"),
 }

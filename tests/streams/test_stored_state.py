@@ -197,7 +197,7 @@ def test_an_infinite_value_to_sum_is_refused(value: float, keyed_types: tuple[st
     """Tests the rows of keys, and the summary of events that all keys share."""
     events = pa.table({"k": [1, 1], "at": [1, 2], "kind": ["A", "B"], "x": [-0.375, -1.25]})
     options = {"type": "kind", "order_by": "at", "partition_by": "k", "within": 9, "size": 4}
-    summary = ost.summary("A B", aggregate="SUM(x)", keyed_types=keyed_types, **options)
+    summary = ost.summary("A B", aggregate="SUM(x)", **options, event_types=ost.EventTypes(keyed=keyed_types))
     blob = Blob(summary.feed(events).to_bytes(), Section.SUMMARY)
     for number in (-0.375, -1.25):
         words = blob.body.split(struct.pack("<d", number))
@@ -211,7 +211,7 @@ def test_an_infinite_value_to_sum_is_refused(value: float, keyed_types: tuple[st
 
 @pytest.mark.parametrize("data", [None, 5, "text"])
 def test_a_summary_is_restored_from_bytes(data: Any) -> None:
-    summary = ost.summary("A B", type="kind", order_by="at", within=9, size=4)
+    summary = ost.summary("A B", type="kind", time="at", within=9, size=4)
     with pytest.raises(ost.QueryError) as caught:
         summary.restore(data)
     assert caught.value.code == "INVALID_OPTION"

@@ -20,5 +20,12 @@ def letters(text: str, first: int = 0, **columns: Any) -> pa.Table:
 
 
 def asked(expression: Any = "A B* C", **options: Any) -> ost.StreamSummary:
-    defaults = {"type": "kind", "order_by": "ts", "within": "1 minute", "size": 50}
-    return ost.summary(expression, **{**defaults, **options})
+    """`event_types` and `eviction` may also be dicts of their options."""
+    defaults = {"type": "kind", "time": "ts", "within": "1 minute", "size": 50}
+    return ost.summary(expression, **grouped({**defaults, **options}))
+
+
+def grouped(options: dict[str, Any]) -> dict[str, Any]:
+    """The options, with dicts as the objects that `ost.summary` takes."""
+    kinds = {"event_types": ost.EventTypes, "eviction": ost.Eviction}
+    return {name: kinds[name](**value) if isinstance(value, dict) else value for name, value in options.items()}

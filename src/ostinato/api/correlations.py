@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
+import pyarrow as pa
+
+from ostinato.api.query import LocalCall, Query
+from ostinato.api.results import Result, RunReport, shortened, small_table_like
 from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
@@ -14,94 +18,158 @@ from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.task.correlation_task import DEFAULT_OPTIONS, CorrelationOptions, StrategyChoice
 from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
-from ostinato.local.local_settings import local_settings
+from ostinato.local.local_settings import local_settings, refuse_settings
 from ostinato.rows.arrow_tables import is_spark_dataframe, spark_dataframe
+from ostinato.rows.table_kinds import like
 
 if TYPE_CHECKING:
-    from ostinato.local.correlation_runs import CorrelationResult
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from ostinato.local.correlation_runs import CorrelationRows, CorrelationStatistics
+    from ostinato.rows.table_kinds import TableLike
+    from ostinato.spark.correlations.correlation_definition import Reads
+
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class CorrelationQuery:
-    """Correlations with their inputs. `run` answers them once, `start` answers a stream."""
+@dataclass(frozen=True, slots=True, repr=False)
+class CorrelationResult(Result[T]):
+    """The result of a correlation. In this process, rows are ordered by correlation_start and correlation_end within
+    each key. `report.table` has one row: the strategy, the reason, and the counts of the run."""
+
+    statistics: CorrelationStatistics | None = None
+    """The counts and costs of a run in this process. None on Spark, where each task has its own."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CorrelationQuery(Query):
+    """One correlation or several. `run` answers a table or a batch DataFrame, `start` answers a stream."""
 
     texts: Mapping[str, str]
-    live: Any
     archive: Any
     options: CorrelationOptions
     limits: Limits
-    settings: Settings
     delay: str | int | None = None
     single: bool = True
     """Whether there is one query, not several by name."""
 
     @only_our_errors()
-    def run(self, *, deadline: Duration | None = None) -> Any:
-        """A CorrelationResult, or a DataFrame on Spark. Several queries give a dict by name.
+    def run(
+        self, live: T, *, ansi: bool = True, timezone: str = "UTC", deadline: Duration | None = None
+    ) -> CorrelationResult[T]:
+        """Runs the correlation over the live rows: a table of any kind that `ost.match` takes, or a batch DataFrame.
 
-        In this process a run that takes longer than `deadline` ("10 seconds") raises DEADLINE_PASSED.
+        Tables are matched at once, in this process. Expressions then follow `ansi` and `timezone`, and a run that takes
+        longer than `deadline` ("10 seconds") raises DEADLINE_PASSED. On Spark the session sets both rules, and the
+        result is lazy.
         """
-        results: Mapping[str, Any]
-        if is_spark_dataframe(self.live):
+        self._check_single("run_all(live) runs several correlations together")
+        (result,) = self.run_all(live, ansi=ansi, timezone=timezone, deadline=deadline).values()
+        return result
+
+    @only_our_errors()
+    def run_all(
+        self, live: T, *, ansi: bool = True, timezone: str = "UTC", deadline: Duration | None = None
+    ) -> dict[str, CorrelationResult[T]]:
+        """Runs several correlations together, and returns their results by name."""
+        if is_spark_dataframe(live):
             refuse_deadline(deadline)
-            results = self._on_spark()
-        else:
-            results = interruptible(self._in_process, deadline)
-        return next(iter(results.values())) if self.single else results
+            refuse_settings(ansi, timezone)
+            return {name: self._on_spark(name, live) for name in self.texts}
+        settings = local_settings(ansi, timezone)
+        rows = interruptible(lambda: self._rows(live, settings), deadline)
+        return {name: self._result(name, live, one) for name, one in rows.items()}
+
+    @only_our_errors()
+    def __call__(self, df: DataFrame) -> DataFrame:
+        """Returns the rows of the correlation over a batch DataFrame: `run(df).table`."""
+        spark_dataframe(df, hint="ost.match(correlation, table) answers it in this process")
+        return self.run(df).table
+
+    def in_process(self, table: TableLike, call: LocalCall) -> pa.Table:
+        """Returns the rows of the correlation over a table."""
+        self._check_single("run_all(live) runs several correlations together")
+        (rows,) = self._rows(table, call.settings_of_one_thread()).values()
+        return rows.table
 
     @only_our_errors()
     def start(
         self,
+        live: DataFrame,
         *,
-        output: str | Callable[[Any, int], None],
+        output: str | Callable[[DataFrame, int], None],
         checkpoint: str,
         trigger: Mapping[str, Any] | str | None = None,
-        **options: Any,
-    ) -> Any:
-        """Starts the correlation on a streaming DataFrame. Returns Spark's StreamingQuery.
+        **options: Unpack[StreamOptionNames],
+    ) -> StreamingQuery:
+        """Starts the correlation on a streaming DataFrame.
 
         `output` is a folder, in which each batch overwrites its own sub-folder, or a function of a DataFrame and the
         batch number. `trigger` takes Spark's arguments, or an interval between batches. `options` (write_archive,
         buckets, reads) are described in docs/correlation.md.
         """
-        spark_dataframe(self.live, hint="start() needs a streaming DataFrame; tables are answered by run()")
-        if not self.single:
-            raise QueryError("INVALID_ARGUMENTS", "a stream answers one correlation", hint="start each by itself")
+        spark_dataframe(live, hint="start() needs a streaming DataFrame; tables are answered by run()")
+        self._check_single("start each by itself")
         from ostinato.spark.correlations.correlation_stream import StreamTerms, start_correlation
 
         (text,) = self.texts.values()
-        known_names(options, ("write_archive", "buckets", "reads"))
+        known_names(options, StreamOptionNames.__annotations__)
         terms = StreamTerms(archive=self.archive, delay=self.delay, options=self.options, limits=self.limits, **options)
-        return start_correlation(text, self.live, terms, output=output, checkpoint=checkpoint, trigger=trigger)
+        return start_correlation(text, live, terms, output=output, checkpoint=checkpoint, trigger=trigger)
 
     @only_our_errors()
-    def finish(self, checkpoint: str) -> Any:
-        """Returns the results that a stopped stream gives at end of input, as a DataFrame."""
+    def finish(self, spark: SparkSession, checkpoint: str) -> DataFrame:
+        """Returns the results that a stopped stream gives at end of input."""
         from ostinato.spark.correlations.correlation_finish import finish_correlation
+        from ostinato.spark.session.session_settings import check_spark
 
-        spark_dataframe(self.live, hint="finish() is for stopped streams; run() answers tables to their end")
-        return finish_correlation(self.live.sparkSession, checkpoint, archive=self.archive)
+        check_spark(spark)
+        return finish_correlation(spark, checkpoint, archive=self.archive)
 
-    def _on_spark(self) -> dict[str, Any]:
+    def _check_single(self, hint: str) -> None:
+        if not self.single:
+            raise QueryError("INVALID_ARGUMENTS", f"there are {len(self.texts)} correlations here, not one", hint=hint)
+
+    def _on_spark(self, name: str, live: Any) -> CorrelationResult[Any]:
         from ostinato.spark.correlations.correlation_query import correlate_dataframes
 
-        return {
-            name: correlate_dataframes(text, self.live, self.archive, self.options, self.limits)
-            for name, text in self.texts.items()
-        }
+        rows = correlate_dataframes(self.texts[name], live, self.archive, self.options, self.limits)
+        text = f"strategy {self.options.strategy!r}: each task of Spark decides for its own keys, and keeps no counts"
+        asked = pa.table({"query": [name], "strategy": [self.options.strategy], "cache": [self.options.cache]})
+        report = RunReport(text, small_table_like(live, asked))
+        return CorrelationResult(self._alone(name), rows, report, live)
 
-    def _in_process(self) -> dict[str, CorrelationResult]:
+    def _rows(self, live: Any, settings: Settings) -> dict[str, CorrelationRows]:
         from ostinato.local.correlation_runs import CorrelationRun  # loads kernels
 
-        run = CorrelationRun(self.options, self.limits, self.settings)
-        return run.results(self.texts, self.live, self.archive)
+        return CorrelationRun(self.options, self.limits, settings).results(self.texts, live, self.archive)
+
+    def _result(self, name: str, live: T, rows: CorrelationRows) -> CorrelationResult[T]:
+        ran = rows.statistics
+        report = RunReport(ran.text(), like(live, ran.table(name)))
+        return CorrelationResult(self._alone(name), like(live, rows.table), report, live, ran)
+
+    def _alone(self, name: str) -> CorrelationQuery:
+        """The query of one name."""
+        return self if self.single else replace(self, texts={name: self.texts[name]}, single=True)
+
+    def __repr__(self) -> str:
+        return f"ost.correlate({shortened(' '.join(next(iter(self.texts.values())).split()))!r})"
+
+
+class StreamOptionNames(TypedDict, total=False):
+    """Options of a correlation on a stream: see docs/correlation.md."""
+
+    write_archive: bool
+    buckets: int
+    reads: Reads
 
 
 @only_our_errors()
 def correlate(
     query: str | Sequence[str] | Mapping[str, str],
     *,
-    live: Any,
     archive: Any = None,
     strategy: StrategyChoice = DEFAULT_OPTIONS.strategy,
     cache: bool = DEFAULT_OPTIONS.cache,
@@ -109,28 +177,24 @@ def correlate(
     delay: str | int | None = None,
     ordered: bool = DEFAULT_OPTIONS.ordered,
     max_partial_matches: int = Limits().max_partial_matches,
-    ansi: bool = True,
-    timezone: str = "UTC",
     step_rows: int = DEFAULT_OPTIONS.step_rows,
 ) -> CorrelationQuery:
-    """Joins each live match with archive matches from the time shortly before it (DejaVu, 2011).
+    """Creates a query that joins each live match with archive matches from the time shortly before it (DejaVu, 2011).
 
-    `query` is the text of a join of two MATCH_RECOGNIZE clauses with `RECENT(archive, live, distance)`; a list of such
-    texts, or a dict by name, is answered together. A live clause that they share is matched once. `live` and
-    `archive` are pyarrow Tables, pandas DataFrames or record batches, or Spark DataFrames. Without `archive`, the live
-    rows are their own archive. `strategy` is "auto", "eager", "live_first" or "archive_first". Without `cache`
-    overlapping regions are searched again for each match. None of these options changes the rows.
+    `query` is the text of a join of two MATCH_RECOGNIZE clauses with `RECENT(archive, live, distance)`. `run(live)`
+    answers it. A list of such texts, or a dict by name, is answered together by `run_all(live)`. A live clause that
+    they share is matched once. `archive` is a table of any kind that `ost.match` takes, or a Spark DataFrame. Without
+    it, the live rows are their own archive. `strategy` is "auto", "eager", "live_first" or "archive_first". Without
+    `cache` overlapping regions are searched again for each match. None of these options changes the rows.
 
     `recent_rows` limits the rows of a key in memory; other rows of a region are read from the archive. `delay` is the
     watermark delay of streams. With `ordered=False`, a result comes as soon as it is final, whatever its order.
     """
     return CorrelationQuery(
         texts=_by_name(query),
-        live=live,
         archive=archive,
         options=CorrelationOptions(strategy, cache, recent_rows, ordered, step_rows),
         limits=Limits(max_partial_matches),
-        settings=local_settings(ansi, timezone),
         delay=delay,
         single=isinstance(query, str),
     )

@@ -12,31 +12,43 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
+from ostinato.api.event_builder import EventBuilder
+from ostinato.api.query import ColumnNames, LocalCall, Query
 from ostinato.calls.foreign_errors import only_our_errors
-from ostinato.calls.options import a_text, shown
+from ostinato.calls.options import a_text, column_names, shown
 from ostinato.errors import QueryError
 from ostinato.event_queries.event_request import EventRequest
-from ostinato.event_queries.language.event_binding import TypeArgument, bind_event_query
+from ostinato.event_queries.language.event_binding import TypeArgument, bind_event_query, with_keys
 from ostinato.event_queries.language.event_parser import parse_event_query
 from ostinato.event_queries.language.event_query import EventQuery
+from ostinato.event_queries.language.event_render import render_event_query
 from ostinato.event_queries.language.event_to_sql import event_query_to_sql
-from ostinato.event_queries.workload_options import changed_options
+from ostinato.event_queries.workload_options import Numbers, Sharing, changed_options
 from ostinato.rows.arrow_tables import spark_dataframe
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
+    from ostinato.rows.table_kinds import TableLike
 
-@dataclass(frozen=True, slots=True)
-class EventsQuery(EventRequest):
+
+class EventOptionNames(TypedDict, total=False):
+    """The options of event queries: see `WorkloadOptions`."""
+
+    numbers: Numbers
+    approximate: bool
+    sharing: Sharing
+    max_matches: int
+    max_partial_matches: int
+    buckets: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EventsQuery(EventRequest, Query):
     """An event query. `ost.match(query, table)` runs it in process, `df.transform(query)` on Spark."""
-
-    @only_our_errors()
-    def with_options(self, **changes: Any) -> EventsQuery:
-        """Returns the query with other options: `numbers="text"`, `approximate=True`, `max_matches=...`."""
-        return replace(self, options=changed_options(self.options, changes))
 
     @only_our_errors()
     def to_sql(self, columns: Sequence[str], table: str) -> str:
@@ -58,19 +70,52 @@ class EventsQuery(EventRequest):
         spark_dataframe(df, hint="ost.match(query, table) answers it in this process")
         return events_dataframe(self, df)
 
+    def in_process(self, table: TableLike, call: LocalCall) -> pa.Table:
+        """Returns the rows of the query over a table."""
+        from ostinato.local.local_events import match_events  # takes 0.3 s, which clauses don't need
+
+        return match_events(self, table, call.settings_of_one_thread())
+
+    def __repr__(self) -> str:
+        return f"ost.events({' '.join(render_event_query(self.query).split())!r})"
+
+
+EventSource = str | EventQuery | EventBuilder | EventsQuery
+"""The text of an event query, a parsed one, one built by calls, or one that is to be changed."""
+
 
 @only_our_errors()
-def events(query: Any, *, type: TypeArgument = None, time: str | None = None) -> EventsQuery:
-    """Creates an event query from its text, from the fluent builder, or from a parsed query.
+def events(
+    query: EventSource,
+    *,
+    type: TypeArgument = None,
+    time: str | None = None,
+    keys: ColumnNames = None,
+    **options: Unpack[EventOptionNames],
+) -> EventsQuery:
+    """Creates an event query from its text, from the fluent builder, or from another query.
 
-    `type` and `time` name the columns with the types and times of events. TYPE and TIME in the text override them.
-    `type` may also be a condition for each type: `{"Slow": "speed < 10", "Fast": "speed >= 10"}`.
+    `type` and `time` name the columns with the types and times of events, `keys` the columns of GROUP BY. TYPE, TIME
+    and GROUP BY in the text override them. `type` may also be a condition for each type:
+    `{"Slow": "speed < 10", "Fast": "speed >= 10"}`. The columns in `keys` come first in the rows, unless
+    RETURN names them.
+
+    `numbers` is the form of counts and sums: "decimal", "text" or "log10". The other options are `approximate`,
+    `max_matches`, `max_partial_matches` and `buckets`.
     """
     type_texts = type.values() if isinstance(type, Mapping) else () if type is None else (type,)
     if not all(isinstance(text, str) for text in (*type_texts, "" if time is None else time)):
         raise QueryError("INVALID_OPTION", "type= is a column or a condition for each type, time= is a column")
+    key_names = column_names("keys", keys)
     if isinstance(query, EventsQuery):
-        return replace(query, type=type or query.type, time=time or query.time)
+        request = replace(query, type=type or query.type, time=time or query.time)
+    else:
+        request = EventsQuery(_parsed(query), type, time)
+    changed = changed_options(request.options, options)
+    return replace(request, query=with_keys(request.query, key_names), options=changed)
+
+
+def _parsed(query: object) -> EventQuery:
     parsed = parse_event_query(query) if isinstance(query, str) else getattr(query, "query", query)
     if not isinstance(parsed, EventQuery):
         raise QueryError(
@@ -78,4 +123,4 @@ def events(query: Any, *, type: TypeArgument = None, time: str | None = None) ->
             f"expected the text of an event query, got {query.__class__.__name__}",
             hint="ost.events('PATTERN SEQ(A, B+) RETURN COUNT(*)', type='kind', time='ts')",
         )
-    return EventsQuery(parsed, type, time)
+    return parsed

@@ -19,17 +19,26 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from ostinato.api.any_query import QuerySource, as_query
+from ostinato.api.clauses import MatchRecognizeQuery
 from ostinato.api.correlations import CorrelationQuery
+from ostinato.api.paths import PathsQuery
+from ostinato.api.query import ColumnNames
+from ostinato.api.results import Result
 from ostinato.api.workloads import WorkloadResult
 from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.clause.query.clause import MatchRecognize
 from ostinato.event_queries.event_request import EventRequest
+from ostinato.event_queries.language.event_binding import TypeArgument
+from ostinato.event_queries.language.event_parser import is_event_text
 from ostinato.explanation.clause_groups_text import clause_group_sections
 from ostinato.explanation.clause_text import clause_text
 from ostinato.explanation.correlation_text import correlations_text
 from ostinato.explanation.events_svg import event_picture
 from ostinato.explanation.events_text import explain_events
-from ostinato.explanation.explained_clauses import ExplainedClause, read_clauses
+from ostinato.explanation.explained_clauses import ExplainedClause, is_statement, read_clauses
 from ostinato.explanation.losses_text import losses_section
+from ostinato.explanation.paths_text import paths_automaton, paths_text
 from ostinato.explanation.planned_clause import PlannedClause, plan_clause
 from ostinato.explanation.readable import readable
 from ostinato.explanation.summary_text import summary_automaton, summary_text
@@ -37,6 +46,7 @@ from ostinato.explanation.text_sections import headed, underlined
 from ostinato.pictures.automaton_svg import Picture, draw_automata
 from ostinato.summaries.summary_request import SummaryRequest
 from ostinato.workloads.workload_request import WorkloadRequest
+from ostinato.workloads.workload_rows import WorkloadRows
 
 _PRE = "font-family:monospace;white-space:pre;line-height:1.35;overflow-x:auto"
 """The text has columns. Some notebooks give <pre> a proportional font and wrap its lines."""
@@ -57,30 +67,47 @@ class Explanation:
 
 
 @only_our_errors()
-def explain(query: Any, table: Any = None) -> Explanation:
+def explain(
+    query: QuerySource | Result[Any],
+    table: Any = None,
+    *,
+    keys: ColumnNames = None,
+    time: ColumnNames = None,
+    type: TypeArgument = None,
+) -> Explanation:
     """Explains how Ostinato reads and runs a query: pattern, automaton, conditions, columns sent, engine, Spark plan.
 
-    `query` is one of:
-    - the text of a clause, a parsed clause or an `ost.pattern(...)`
-    - SQL text with MATCH_RECOGNIZE: one section for each clause, and one for each correlation of two clauses
-    - an `ost.events(...)`, an `ost.correlate(...)` or an `ost.summary(...)`
-    - an `ost.Workload(...)`, or the result of its `run`, which adds counters and losses
+    `query` is a query of any kind, as text or as an object, or SQL text with MATCH_RECOGNIZE: one section for each
+    clause, and one for each correlation of two clauses. The result of `run` adds counters and losses.
 
     `table` gives the columns of the input: a pyarrow Table or Schema, a pandas or Spark DataFrame, or a dict of them by
-    table name. Without it, the columns are those that the query mentions, and their types are unknown.
+    table name. Without it, the columns are those that the query mentions, and their types are unknown. `keys`, `time`
+    and `type` name the columns for clauses that the text leaves out, as in `ost.match`.
     """
     if isinstance(query, WorkloadResult):
-        return _workload(query.workload, query.input if table is None else table, query)
+        return _workload(query.workload, query.input if table is None else table, query.run)
+    if isinstance(query, Result):
+        explained = explain(query.query, query.input if table is None else table)
+        return Explanation(f"{explained.text}\n\n{headed('The run', str(query.report))}", explained.svg)
+    if isinstance(query, str) and is_statement(query) and not is_event_text(query):
+        return _clauses(query, table)
+    query = as_query(query, keys=keys, time=time, type=type)
     if isinstance(query, WorkloadRequest):
         return _workload(query, table)
     if isinstance(query, EventRequest):
         return Explanation(explain_events(query, table), event_picture(query, table))
     if isinstance(query, SummaryRequest):
         return Explanation(summary_text(query), summary_automaton(query))
+    if isinstance(query, PathsQuery):
+        return Explanation(paths_text(query.queries, query.options), paths_automaton(query.queries))
     if isinstance(query, CorrelationQuery):
-        return _several(
-            {name: explain(text, query.live if table is None else table) for name, text in query.texts.items()}
-        )
+        return _several({name: _clauses(text, table) for name, text in query.texts.items()})
+    assert isinstance(query, MatchRecognizeQuery)
+    return _clauses(query.clause_query.clause, table)
+
+
+def _clauses(query: str | MatchRecognize, table: Any) -> Explanation:
+    """One clause, or SQL text with several."""
     clauses = read_clauses(query, table)
     planned = [plan_clause(clause) for clause in clauses]
     texts = [_titled(clause, clause_text(plan), len(clauses)) for clause, plan in zip(clauses, planned, strict=True)]
@@ -99,7 +126,7 @@ def _several(explanations: dict[str, Explanation]) -> Explanation:
     return Explanation("\n\n".join(texts), "\n".join(each.svg for each in explanations.values()))
 
 
-def _workload(workload: WorkloadRequest, table: Any, run: WorkloadResult[Any] | None = None) -> Explanation:
+def _workload(workload: WorkloadRequest, table: Any, run: WorkloadRows[Any] | None = None) -> Explanation:
     """The event queries together, then the groups of clauses, then each clause."""
     texts, pictures = [], []
     losses = losses_section(run) if run else None
@@ -109,7 +136,7 @@ def _workload(workload: WorkloadRequest, table: Any, run: WorkloadResult[Any] | 
     planned = {name: plan_clause(read_clauses(query.clause, table)[0]) for name, query in workload.clauses.items()}
     texts += clause_group_sections(workload, planned, table)
     for name, query in workload.clauses.items():
-        explanation = explain(query.clause, table)
+        explanation = _clauses(query.clause, table)
         texts.append(headed(name, explanation.text))
         pictures.append(explanation.svg)
     if losses is not None and not workload.events:

@@ -30,11 +30,11 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
-from ostinato.api.paths import PathsResult, walked
+from ostinato.api.paths import PathsQuery, PathsResult
 from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
@@ -48,10 +48,12 @@ from ostinato.path_queries.path_options import PathOptions, path_options, read_p
 from ostinato.path_queries.questions.answering import Answerer, BestPathAnswers
 from ostinato.path_queries.questions.proposing import LearntProposer, Proposer
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe
+from ostinato.rows.table_kinds import like
 
 if TYPE_CHECKING:
     from ostinato.path_queries.search.path_search import PathWalk
 
+T = TypeVar("T")
 _MOST_WALKS = 1024
 """Largest number of cached walks. A question with the same proposals uses a cached walk."""
 
@@ -73,20 +75,20 @@ class Reply:
     question: str
     topic: str
     queries: tuple[PathQuery, ...]
-    found: PathsResult | None
+    result: PathsResult[pa.Table] | None
     """The paths. None: the proposer gave no queries."""
     answers: tuple[str, ...]
 
     def facts(self, limit: int | None = None) -> str:
         """The paths as lines of text, ready for a prompt."""
-        return "" if self.found is None else self.found.facts(limit)
+        return "" if self.result is None else self.result.facts(limit)
 
 
-WalkRunner = Callable[[Callable[[], PathsResult]], PathsResult]
+WalkRunner = Callable[[Callable[[], PathsResult[Any]]], PathsResult[Any]]
 """Runs a walk: in a thread that can be interrupted, or in the caller's thread."""
 
 
-def _run_directly(walk: Callable[[], PathsResult]) -> PathsResult:
+def _run_directly(walk: Callable[[], PathsResult[Any]]) -> PathsResult[Any]:
     """Runs a walk in the caller's thread. A Spark task needs no other thread, because Spark can end the task."""
     return walk()
 
@@ -131,9 +133,15 @@ class GraphQuestions:
         queries = read_proposals(self._propose(question, topic))
         if not queries:
             return Reply(question, topic, (), None, ())
-        result = run_walk(lambda: walked(self._walk(queries), (topic,), self.options))
+        result = run_walk(lambda: self._result(queries, topic))
         answers = _answers(self._answer(question, topic, result.table))
         return Reply(question, topic, queries, result, answers)
+
+    def _result(self, queries: tuple[PathQuery, ...], topic: str) -> PathsResult[Any]:
+        from ostinato.path_queries.task.walked_paths import walk_paths
+
+        found = walk_paths(self._walk(queries), (topic,), self.options)
+        return PathsQuery(queries, topic, self.options).result(self.graph, found)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leaves out the cached walks: a task can compute them again from the graph."""
@@ -152,20 +160,24 @@ class GraphQuestions:
 
     @only_our_errors()
     def run(
-        self, questions: Any, *, question: str = "question", topic: str = "topic", deadline: Duration | None = None
-    ) -> Any:
-        """Answers a table or a Spark DataFrame of questions. Adds the columns queries, answers, paths and complete."""
+        self, questions: T, *, question: str = "question", topic: str = "topic", deadline: Duration | None = None
+    ) -> T:
+        """Answers a table of questions of any kind that `ost.match` takes, or a Spark DataFrame of them.
+
+        Returns the same kind of table, with four more columns: queries, answers, paths and complete.
+        """
         if is_spark_dataframe(questions):
             refuse_deadline(deadline)
             from ostinato.spark.path_queries.question_rows import answered_dataframe
 
-            check_questions(questions.columns, question, topic)
-            return answered_dataframe(questions, partial(self.answered, question=question, topic=topic), REPLIES)
+            check_questions(questions.columns, question, topic)  # type: ignore[attr-defined]
+            answer = partial(self.answered, question=question, topic=topic)
+            return answered_dataframe(questions, answer, REPLIES)  # type: ignore[arg-type,return-value]
         table = questions if isinstance(questions, pa.Table) else as_table(questions, Settings())
         check_questions(table.column_names, question, topic)
         if deadline is not None:
-            return interruptible(lambda: self.answered(table, question, topic), deadline)
-        return self.answered(table, question, topic, interruptible)
+            return like(questions, interruptible(lambda: self.answered(table, question, topic), deadline))
+        return like(questions, self.answered(table, question, topic, interruptible))
 
     def answered(self, table: pa.Table, question: str, topic: str, run_walk: WalkRunner = _run_directly) -> pa.Table:
         """Adds the columns of the replies to the table. If the question or the topic is NULL, the reply is empty."""
@@ -216,13 +228,13 @@ def check_questions(columns: Sequence[str], question: str, topic: str) -> None:
 
 
 def _shown(reply: Reply | None) -> dict[str, Any]:
-    if reply is None or reply.found is None:
+    if reply is None or reply.result is None:
         return {"queries": [], "answers": [], "paths": [], "complete": True}
     return {
         "queries": [query.text for query in reply.queries],
         "answers": list(reply.answers),
-        "paths": reply.found.table.drop_columns(["start"]).to_pylist(),
-        "complete": reply.found.report.complete,
+        "paths": reply.result.table.drop_columns(["start"]).to_pylist(),
+        "complete": reply.result.walk is None or reply.result.walk.complete,
     }
 
 

@@ -2,65 +2,67 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
-import pyarrow as pa
-
-from ostinato.api.events import EventsQuery, events
-from ostinato.api.workloads import Workload
+from ostinato.api.any_query import QuerySource, as_query
+from ostinato.api.query import ColumnNames, LocalCall
 from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible
-from ostinato.clause.language.clause_query import as_clause_query
-from ostinato.clause.plan.typed_plan import Limits
-from ostinato.errors import QueryError
-from ostinato.event_queries.language.event_builder import EventBuilder
-from ostinato.expressions import types as t
-from ostinato.local.local_clause import match_table
+from ostinato.event_queries.language.event_binding import TypeArgument
+from ostinato.event_queries.workload_options import Numbers
 from ostinato.local.local_settings import local_settings
+from ostinato.rows.table_kinds import TableLike, like
 from ostinato.slices.slice_threads import Parallel
+
+T = TypeVar("T", bound=TableLike)
 
 
 @only_our_errors()
 def match(
-    query: Any,
-    table: Any,
+    query: QuerySource,
+    table: T,
     *,
-    max_partial_matches: int = Limits().max_partial_matches,
+    keys: ColumnNames = None,
+    time: ColumnNames = None,
+    type: TypeArgument = None,
+    max_partial_matches: int | None = None,
+    max_matches: int | None = None,
+    numbers: Numbers | None = None,
+    approximate: bool | None = None,
     workers: int = 1,
     slice_rows: int | None = None,
     ansi: bool = True,
     timezone: str = "UTC",
     deadline: Duration | None = None,
-) -> pa.Table:
-    """Returns the matches of a query in a table. Runs in this process.
+) -> T:
+    """Returns the rows of a query over a table, in the same kind of table. Runs in this process.
 
-    `query` is the text of a clause (with or without `MATCH_RECOGNIZE ( ... )` around it, or as
-    `SELECT ... FROM name MATCH_RECOGNIZE ( ... )`), an `ost.pattern(...)`, or a parsed clause. `table` is a pyarrow
-    Table, a pandas or Polars DataFrame or record batches. Expressions may use the functions of docs/reference.md.
-    `query` may also be an `ost.events(...)`. Set its options with `with_options`, not here.
+    `query` is a query of any kind: the text of a clause (with or without `MATCH_RECOGNIZE ( ... )` around it, or as
+    `SELECT ... FROM name MATCH_RECOGNIZE ( ... )`), the text of an event query, or an object such as
+    `ost.pattern(...)`, `ost.events(...)` or `ost.Workload(...)`. `table` is a pyarrow Table, a pandas or Polars
+    DataFrame, a DuckDB relation, or record batches. Expressions may use the functions of docs/reference.md.
+
+    `keys`, `time` and `type` name the columns for clauses that the text leaves out (PARTITION BY or GROUP BY, ORDER BY
+    or TIME, TYPE). `max_partial_matches` limits the search. `max_matches`, `numbers` and `approximate` are options of
+    event queries: see `ost.events`.
 
     With `workers` above 1, that many threads match slices of `slice_rows` rows. Slices may divide a partition. The
     result stays the same. Without `slice_rows`, one thread matches if more threads would gain nothing. With a
     `deadline` ("10 seconds"), a call that takes longer raises DEADLINE_PASSED.
+
+    >>> import pyarrow as pa
+    >>> clicks = pa.table({"ts": [1, 2, 3], "page": ["home", "cart", "pay"]})
+    >>> match("PATTERN SEQ(home, pay) RETURN COUNT(*) AS n", clicks, type="page", time="ts").to_pylist()
+    [{'n': Decimal('1')}]
     """
-    settings, limits = local_settings(ansi, timezone), Limits(max_partial_matches)
-    parallel = Parallel(workers, slice_rows)
-    return interruptible(lambda: _match(query, table, settings, limits, parallel), deadline)
-
-
-def _match(query: Any, table: Any, settings: t.Settings, limits: Limits, parallel: Parallel) -> pa.Table:
-    if isinstance(query, EventBuilder):
-        query = events(query)
-    if isinstance(query, EventsQuery):
-        from ostinato.local.local_events import match_events  # takes 0.3 s, which clauses don't need
-
-        if (limits, parallel) != (Limits(), Parallel()):
-            hint = "query.with_options(max_partial_matches=...); event queries aren't cut into slices"
-            raise QueryError("INVALID_OPTION", "an event query has options of its own", hint=hint)
-        return match_events(query, table, settings)
-    if isinstance(query, Workload):
-        raise QueryError("NOT_A_QUERY", "a workload runs by itself", hint="workload.run(table)")
-    clause_query = as_clause_query(query)
-    matches = match_table(clause_query.clause, table, settings=settings, limits=limits, parallel=parallel)
-    return clause_query.select(matches, settings)
+    call = LocalCall(local_settings(ansi, timezone), Parallel(workers, slice_rows))
+    options = {
+        "max_partial_matches": max_partial_matches,
+        "max_matches": max_matches,
+        "numbers": numbers,
+        "approximate": approximate,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    ready = as_query(query, keys=keys, time=time, type=type, **given)
+    return like(table, interruptible(lambda: ready.in_process(table, call), deadline))

@@ -1,4 +1,4 @@
-"""`ost.paths`: runs many path queries over a knowledge graph together, with or without a bound.
+"""`ost.paths`: many path queries over a knowledge graph that run together, with or without a bound.
 
 >>> import ostinato as ost
 >>> import pyarrow as pa
@@ -9,7 +9,8 @@
 ...         "tail": ["Amos Gitai", "Amos Gitai", "Amos Gitai", "Drama"],
 ...     }
 ... )
->>> result = ost.paths(films, ["written_by / ^written_by", "has_genre"], start="Alila", simple=True)
+>>> query = ost.paths(["written_by / ^written_by", "has_genre"], start="Alila", simple=True)
+>>> result = query.run(films)
 >>> print(result.facts())
 Alila -[has_genre]-> Drama
 Alila -[written_by]-> Amos Gitai <-[written_by]- Kadosh
@@ -18,13 +19,15 @@ Alila -[written_by]-> Amos Gitai <-[written_by]- Kedma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
-from ostinato.calls.bounds import Duration
+from ostinato.api.query import LocalCall, Query
+from ostinato.api.results import Result, RunReport, shortened, small_table_like
+from ostinato.calls.bounds import Duration, LatencyRequest
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.errors import QueryError
@@ -37,49 +40,160 @@ from ostinato.path_queries.path_options import PathOptions, node_names, path_opt
 from ostinato.path_queries.search.budget import DEFAULT_MAX_HOPS
 from ostinato.path_queries.similarity import Similarity
 from ostinato.pictures.paths_svg import ShownPath, draw_paths, page
-from ostinato.rows.arrow_tables import as_table, is_spark_dataframe
+from ostinato.rows.arrow_tables import as_table, is_spark_dataframe, is_table, spark_dataframe
+from ostinato.rows.table_kinds import like
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from ostinato.path_queries.search.path_search import PathWalk, WalkReport
+    from ostinato.path_queries.search.path_search import WalkReport
+    from ostinato.path_queries.task.walked_paths import WalkedPaths
+    from ostinato.rows.table_kinds import TableLike
+
+T = TypeVar("T")
+PathQueries = str | PathQuery | Iterable[str | PathQuery] | Mapping[str, str | PathQuery]
+"""One or several path queries, perhaps by name."""
 
 
-@dataclass(frozen=True, slots=True)
-class PathsResult:
-    """The paths of all queries, the best first for each start."""
+@dataclass(frozen=True, slots=True, repr=False)
+class PathsResult(Result[T]):
+    """The paths of all queries, the best first for each start.
 
-    table: pa.Table
-    """query, start, nodes, relations (`^` before those walked backwards), end, score"""
-    report: WalkReport
+    `table` has query, start, nodes, relations (`^` before those walked backwards), end and score. On Spark the paths
+    are in any order, and have no score. `report.table` has a row for each query, with its dropped partial paths.
+    """
+
+    walk: WalkReport | None = None
+    """The work of a search in this process. None on Spark."""
     unknown: tuple[str, ...] = ()
-    """Start and end nodes, relations and node types of the queries that the graph doesn't have."""
+    """Start and end nodes, relations and node types of the queries that the graph doesn't have. Empty on Spark."""
 
     def facts(self, limit: int | None = None) -> str:
         """The paths as lines of text, each once: ready for a prompt."""
-        return "\n".join(facts_of(self.table, limit))
+        return "\n".join(facts_of(self._arrow(), limit))
 
     def answers(self) -> list[str]:
         """The last nodes of the paths, the best first, each once."""
-        return list(dict.fromkeys(self.table["end"].to_pylist()))
+        return list(dict.fromkeys(self._arrow()["end"].to_pylist()))
 
     def svg(self) -> str:
         """Draws the paths as a graph."""
-        columns = (self.table[name].to_pylist() for name in ("query", "nodes", "relations"))
+        columns = (self._arrow()[name].to_pylist() for name in ("query", "nodes", "relations"))
         return draw_paths([ShownPath(*row) for row in zip(*columns, strict=True)])
 
     def html(self) -> str:
         """The drawing of `svg` as a page."""
         return page(self.svg())
 
-    def _repr_svg_(self) -> str:
-        return self.svg()
+    def _arrow(self) -> pa.Table:
+        """The paths as an Arrow table. On Spark this runs the search, and collects the paths."""
+        if is_spark_dataframe(self.table):
+            return self.table.toArrow()  # type: ignore[attr-defined]
+        return as_table(self.table, Settings())
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PathsQuery(Query):
+    """Path queries from some start nodes. `run(graph)` answers them."""
+
+    queries: tuple[PathQuery, ...]
+    start: Any
+    options: PathOptions
+    columns: tuple[str, str, str] = COLUMNS
+    node_types: Any = None
+
+    @only_our_errors()
+    def run(self, graph: T, *, deadline: Duration | None = None) -> PathsResult[T]:
+        """Returns all paths from the start nodes that match one of the queries.
+
+        `graph` is an `ost.graph(...)`, a table of (head, relation, tail) of any kind that `ost.match` takes, or a Spark
+        DataFrame of triples. Spark searches a DataFrame by joins, which know no bound and no limit. With a `deadline`
+        ("10 seconds"), a search in this process that takes longer raises DEADLINE_PASSED.
+        """
+        if is_spark_dataframe(graph):
+            refuse_deadline(deadline)
+            return self._on_spark(graph)
+        return self.result(graph, interruptible(lambda: self._found(graph), deadline))
+
+    def result(self, graph: T, found: WalkedPaths) -> PathsResult[T]:
+        """The result of a search in this process, in the kind of the graph's table."""
+        report = RunReport(walk_text(found.report), like(graph, walk_table(self.queries, found.report)))
+        return PathsResult(self, like(graph, found.table), report, graph, found.report, found.unknown)
+
+    @only_our_errors()
+    def __call__(self, df: DataFrame) -> DataFrame:
+        """Returns the paths in a DataFrame of triples: `run(df).table`."""
+        spark_dataframe(df, hint="ost.match(paths, table) answers it in this process")
+        return self.run(df).table
+
+    def in_process(self, table: TableLike, call: LocalCall) -> pa.Table:
+        """Returns the paths in a table of triples."""
+        call.settings_of_one_thread()
+        return self._found(table).table
+
+    def _found(self, graph: Any) -> WalkedPaths:
+        from ostinato.path_queries.search.path_search import PathWalk  # loads kernels; a DataFrame needs none
+        from ostinato.path_queries.task.walked_paths import walk_paths
+
+        if isinstance(graph, Graph) and (self.node_types is not None or self.columns != COLUMNS):
+            raise QueryError("INVALID_OPTION", "a Graph has its columns and node types already", hint="ost.graph(...)")
+        loaded = graph if isinstance(graph, Graph) else _load_graph(graph, self.columns, self.node_types)
+        return walk_paths(PathWalk(loaded, self.queries), node_names("start", self.start), self.options)
+
+    def _on_spark(self, triples: Any) -> PathsResult[Any]:
+        from ostinato.spark.path_queries.path_joins import paths_dataframe
+
+        options = self.options
+        if not options.budget.is_none or options.limit is not None or options.max_partial_paths is not None:
+            raise QueryError(
+                "INVALID_OPTION",
+                "a graph in a DataFrame is walked by joins, which know no bound and no limit",
+                hint="ost.graph(df.toArrow()) where it fits into memory, or fewer queries and max_hops",
+            )
+        is_frame = hasattr(self.start, "sparkSession")
+        rows = paths_dataframe(
+            triples,
+            self.queries,
+            self.start if is_frame else node_names("start", self.start),
+            end=options.end,
+            simple=options.simple,
+            max_hops=options.max_hops,
+            columns=self.columns,
+            node_types=self.node_types,
+        )
+        text = f"Spark searches by joins. It drops no path, and follows none beyond {options.max_hops} edges."
+        report = RunReport(text, small_table_like(triples, walk_table(self.queries, None)))
+        return PathsResult(self, rows, report, triples)
+
+    def __repr__(self) -> str:
+        return f"ost.paths([{shortened(', '.join(repr(query.text) for query in self.queries))}])"
+
+
+def walk_text(report: WalkReport) -> str:
+    """The report of a search as a sentence or two."""
+    searched = f"{report.partial_paths:,} partial paths in {report.elapsed_ns / 1e6:,.3g} ms"
+    if report.complete:
+        return f"{searched}; the search found all paths"
+    dropped = f"{sum(report.given_up):,} partial paths dropped, {report.cut_edges:,} edges not followed"
+    return f"{searched}; some paths may be missing: {dropped}, {report.too_long:,} paths longer than max_hops"
+
+
+def walk_table(queries: Sequence[PathQuery], report: WalkReport | None) -> pa.Table:
+    """A row for each query. Without a report, nothing was dropped, and it isn't known whether max_hops ended a path."""
+    dropped = [0] * len(queries) if report is None else list(report.given_up)
+    complete = None if report is None else report.complete
+    return pa.table(
+        {
+            "query": pa.array([query.name or query.text for query in queries], pa.string()),
+            "dropped": pa.array(dropped, pa.int64()),
+            "complete": pa.array([complete] * len(queries), pa.bool_()),
+        }
+    )
 
 
 @only_our_errors()
 def paths(
-    graph: Any,
-    queries: Any,
+    queries: PathQueries,
     *,
     start: Any,
     end: str | Sequence[str] | None = None,
@@ -87,23 +201,21 @@ def paths(
     max_hops: int = DEFAULT_MAX_HOPS,
     max_partial_paths: int | None = None,
     limit: int | None = None,
-    latency_bound: Any = None,
+    latency_bound: LatencyRequest | None = None,
     memory_bound: str | int | None = None,
     similarity: Similarity | None = None,
     columns: tuple[str, str, str] = COLUMNS,
     node_types: Any = None,
     clock: Clock | None = None,
-    deadline: Duration | None = None,
-) -> Any:
-    """Returns all paths from the start nodes that match one of the queries, as a `PathsResult`.
+) -> PathsQuery:
+    """Creates a query for all paths from the start nodes that match one of the path queries. `run(graph)` answers it.
 
-    `graph` is a table of (head, relation, tail), or the result of `ost.graph`. A Spark DataFrame of triples is searched
-    by joins. Its result is a DataFrame without scores, and it takes no bound and no limit. `queries` are texts, a dict
-    of texts by name, or `PathQuery` values. A path may visit a node several times; with `simple` it can't. The search
-    doesn't follow paths longer than `max_hops`; `report.too_long` counts them. `limit` keeps the best paths of each
-    start. Under a bound ("5 ms", "1 MB") the search keeps the partial paths that are most similar to the queries;
-    `report` counts the dropped ones. Without a bound, a search that needs more than `max_partial_paths` (2 million)
-    raises TOO_MANY_PARTIAL_PATHS. With a `deadline` ("10 seconds"), a call that takes longer raises DEADLINE_PASSED.
+    `queries` are texts, a dict of texts by name, or `PathQuery` values. `start` is a node or several; on Spark it may
+    be a DataFrame with them in its only column. A path may visit a node several times; with `simple` it can't. The
+    search doesn't follow paths longer than `max_hops`. `limit` keeps the best paths of each start. Under a bound
+    ("5 ms", "1 MB") the search keeps the partial paths that are most similar to the queries; the report counts the
+    dropped ones. Without a bound, a search that needs more than `max_partial_paths` (2 million) raises
+    TOO_MANY_PARTIAL_PATHS. `columns` are the columns of the triples, `node_types` is a table of (node, type).
     """
     options = path_options(
         simple=simple,
@@ -116,52 +228,12 @@ def paths(
         similarity=similarity,
         clock=clock,
     )
-    path_queries = read_path_queries(queries)
-    if is_spark_dataframe(graph):
-        refuse_deadline(deadline)
-        return _dataframe(graph, path_queries, start, options, columns, node_types)
-    starts = node_names("start", start)
-    if isinstance(graph, Graph) and (node_types is not None or tuple(columns) != COLUMNS):
-        raise QueryError("INVALID_OPTION", "a Graph has its columns and node types already", hint="ost.graph(...)")
-
-    def find_paths() -> PathsResult:
-        from ostinato.path_queries.search.path_search import (
-            PathWalk,  # loads kernels; a graph in a DataFrame needs none
-        )
-
-        loaded_graph = graph if isinstance(graph, Graph) else _load_graph(graph, columns, node_types)
-        return walked(PathWalk(loaded_graph, path_queries), starts, options)
-
-    return interruptible(find_paths, deadline)
-
-
-def _dataframe(
-    triples: DataFrame,
-    queries: Sequence[PathQuery],
-    start: Any,
-    options: PathOptions,
-    columns: tuple[str, str, str],
-    node_types: Any,
-) -> DataFrame:
-    from ostinato.spark.path_queries.path_joins import paths_dataframe
-
-    if not options.budget.is_none or options.limit is not None or options.max_partial_paths is not None:
-        raise QueryError(
-            "INVALID_OPTION",
-            "a graph in a DataFrame is walked by joins, which know no bound and no limit",
-            hint="ost.graph(df.toArrow()) where it fits into memory, or fewer queries and max_hops",
-        )
-    starts = node_names("start", start) if isinstance(start, str) or not hasattr(start, "sparkSession") else start
-    return paths_dataframe(
-        triples,
-        queries,
-        starts,
-        end=options.end,
-        simple=options.simple,
-        max_hops=options.max_hops,
-        columns=columns,
-        node_types=node_types,
-    )
+    if isinstance(queries, Graph) or is_table(queries):
+        hint = "ost.paths(queries, start=...).run(graph)"
+        raise QueryError("NOT_A_QUERY", f"expected path queries, got {type(queries).__name__}", hint=hint)
+    if not hasattr(start, "sparkSession"):
+        node_names("start", start)
+    return PathsQuery(read_path_queries(queries), start, options, columns, node_types)
 
 
 @only_our_errors()
@@ -186,11 +258,4 @@ _load_graph = graph
 """Alias for functions with an argument named `graph`."""
 
 
-def walked(walk: PathWalk, starts: Sequence[str], options: PathOptions) -> PathsResult:
-    """The paths of one walk from the start nodes."""
-    from ostinato.path_queries.task.walked_paths import walk_paths
-
-    return PathsResult(*walk_paths(walk, starts, options))
-
-
-__all__ = ["Graph", "PathsResult", "graph", "paths"]
+__all__ = ["Graph", "PathsQuery", "PathsResult", "graph", "paths"]

@@ -3,43 +3,52 @@
 >>> import ostinato as ost
 >>> import pyarrow as pa
 >>> orders = pa.table({"at": [1, 2, 3, 4, 5], "kind": ["A", "B", "B", "C", "B"], "price": [1, 2, 3, 4, 5]})
->>> s = ost.summary("A B* C", type="kind", order_by="at", within=10, size=4, aggregate="SUM(price)")
+>>> s = ost.summary("A B* C", type="kind", time="at", within=10, size=4, aggregate="SUM(price)")
 >>> answer = s.feed(orders).ask()
->>> answer.value, answer.count, [(event.type, event.contribution) for event in answer.kept]
+>>> answer.value, answer.count, [(event.type, event.contribution) for event in answer.kept_events]
 (30, 4, [('A', 4), ('B', 2), ('B', 2), ('C', 4)])
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ostinato.api.query import LocalCall, Query
+from ostinato.api.results import Result, RunReport
 from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
-from ostinato.calls.interruptible import interruptible
-from ostinato.calls.options import a_text, is_number, one_of, shown, whole_number
+from ostinato.calls.interruptible import interruptible, refuse_deadline
+from ostinato.calls.options import a_text, column_names, is_number, member_of, one_of, shown, whole_number
 from ostinato.errors import QueryError
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.event_queries.workload_options import Numbers
 from ostinato.expressions.intervals import parse_interval
+from ostinato.expressions.render import quote
 from ostinato.kernels.numbers.number_columns import NumberForm
-from ostinato.rows.arrow_tables import spark_dataframe
+from ostinato.rows.arrow_tables import is_spark_dataframe, spark_dataframe
+from ostinato.rows.table_kinds import like
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS
 from ostinato.summaries.language.query_automaton import query_automaton
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
 from ostinato.summaries.summary_answer import KeptEvent, SummaryAnswer
+from ostinato.summaries.summary_options import ALL_TYPES, CAPPED, EventTypes, Eviction
 from ostinato.summaries.summary_request import SummaryRequest
 from ostinato.summaries.task.summary_input import SummaryColumns
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from ostinato.local.local_summaries import LiveSummary
+    from ostinato.rows.table_kinds import TableLike
+
+T = TypeVar("T")
 
 _AGGREGATE = re.compile(r"\s*(count|sum|avg)\s*(?:\(\s*(.*?)\s*\)\s*)?", re.IGNORECASE | re.DOTALL)
 _MICROSECOND = timedelta(microseconds=1)
@@ -56,9 +65,15 @@ class _Live:
         self.summary: LiveSummary | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StreamSummary(SummaryRequest):
-    """A query for a stream summary. `feed` and `ask` run it in this process, `run` and `df.transform(s)` on Spark."""
+@dataclass(frozen=True, slots=True, repr=False)
+class SummaryResult(Result[T]):
+    """The answers of a summary, a row for each key and evaluation time: the key, `asked_at`, `value`, `count`, `seen`,
+    `kept`. `report.table` says how many of the events of each key the answer rests on."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class StreamSummary(SummaryRequest, Query):
+    """A query for a stream summary. `run` answers a table or a DataFrame. `feed` and `ask` go on with more events."""
 
     _live: _Live = field(default_factory=_Live, compare=False, repr=False)
 
@@ -138,37 +153,83 @@ class StreamSummary(SummaryRequest):
 
         return LiveSummary.of_nothing(self, key) if self._live.summary is None else self._live.summary
 
-    # --- Spark ---
+    # --- a whole table, or Spark ---
 
     @only_our_errors()
-    def run(self, df: DataFrame, at: Any = None, *, trigger_events: str | None = None) -> DataFrame:
-        """Returns the answers as a lazy DataFrame. It has one row for each key and evaluation time: the key,
-        `asked_at`, `value`, `count`, `seen`, `kept`.
+    def run(
+        self, data: T, *, at: Any = None, trigger_events: str | None = None, deadline: Duration | None = None
+    ) -> SummaryResult[T]:
+        """Returns the answers over a table of any kind that `ost.match` takes, or over a Spark DataFrame.
 
-        A batch is evaluated at its end, at the times in the list `at`, or at rows where the boolean column `at` is
-        true. An answer includes events of the same time. A stream is evaluated at rows that meet the SQL condition
-        `trigger_events`. Without it, a stream is evaluated at the end of every micro-batch, for keys with new events.
+        A table or a batch is evaluated at its end, at the times in the list `at`, or at rows where the boolean column
+        `at` is true. An answer includes events of the same time. A stream is evaluated at rows that meet the SQL
+        condition `trigger_events`. Without it, a stream is evaluated at the end of every micro-batch, for keys with new
+        events. Events fed before don't count. The result of a DataFrame is lazy.
         """
-        spark_dataframe(df, hint="summary.feed(table).ask() answers tables in this process")
         if trigger_events is not None:
             a_text("trigger_events", trigger_events, hint="trigger_events=\"kind = 'ASK'\"")
+        if is_spark_dataframe(data):
+            refuse_deadline(deadline)
+            return self._on_spark(data, at, trigger_events)
+        if trigger_events is not None:
+            raise QueryError("INVALID_OPTION", "trigger_events are for streams", hint=_AT_HINT)
+        answers = interruptible(lambda: self._answers(data, at), deadline)
+        report = RunReport(_events_text(answers), like(data, _event_counts(answers)))
+        return SummaryResult(self, like(data, answers), report, data)
+
+    @only_our_errors()
+    def __call__(self, df: DataFrame) -> DataFrame:
+        """Returns the answers at the end of a batch, or of every micro-batch: `run(df).table`."""
+        spark_dataframe(df, hint="ost.match(summary, table) answers it in this process")
+        return self.run(df).table
+
+    def in_process(self, table: TableLike, call: LocalCall) -> pa.Table:
+        """Returns the answers at the end of a table."""
+        call.settings_of_one_thread()
+        return self._answers(table, None)
+
+    def _answers(self, table: Any, at: Any) -> pa.Table:
+        from ostinato.local.local_summaries import summary_answers_of
+
+        return summary_answers_of(self, table, at)
+
+    def _on_spark(self, df: Any, at: Any, trigger_events: str | None) -> SummaryResult[Any]:
         if df.isStreaming:
             from ostinato.spark.summaries.summary_streaming import run_stream
 
             if at is not None:
                 message = "a stream is asked by trigger events, or at the end of every micro-batch"
                 raise QueryError("INVALID_OPTION", message, hint="trigger_events=\"kind = 'ASK'\"")
-            return run_stream(self, df, trigger_events)
-        from ostinato.spark.summaries.batch_summaries import run_batch
+            rows = run_stream(self, df, trigger_events)
+        else:
+            from ostinato.spark.summaries.batch_summaries import run_batch
 
-        if trigger_events is not None:
-            hint = "at='column' of boolean, or a list of times"
-            raise QueryError("INVALID_OPTION", "trigger_events are for streams", hint=hint)
-        return run_batch(self, df, at)
+            if trigger_events is not None:
+                raise QueryError("INVALID_OPTION", "trigger_events are for streams", hint=_AT_HINT)
+            rows = run_batch(self, df, at)
+        keys = ", ".join(quote(key) for key in self.columns.keys)
+        counts = rows.selectExpr(*filter(None, [keys]), "asked_at", "seen", "size(kept) AS kept")
+        report = RunReport("report.table counts the events of each key, once it runs", counts)
+        return SummaryResult(self, rows, report, df)
 
-    def __call__(self, df: DataFrame) -> DataFrame:
-        """`df.transform(s)`: the answers at the end of a batch, or of every micro-batch."""
-        return self.run(df)
+    def __repr__(self) -> str:
+        return f"ost.summary({self.query.expression!r}, size={self.query.size:,})"
+
+
+_AT_HINT = "at='column' of boolean, or a list of times"
+
+
+def _events_text(answers: pa.Table) -> str:
+    counts = _event_counts(answers)
+    seen, kept = (sum(counts[name].to_pylist()) for name in ("seen", "kept"))
+    return f"{answers.num_rows:,} answers; they rest on {kept:,} of {seen:,} events"
+
+
+def _event_counts(answers: pa.Table) -> pa.Table:
+    """The answers with the number of kept events in place of the events."""
+    keys = [name for name in answers.column_names if name not in ("asked_at", "value", "count", "seen", "kept")]
+    counts = answers.select([*keys, "asked_at", "seen"])
+    return counts.append_column("kept", pc.list_value_length(answers["kept"]).cast(pa.int64()))
 
 
 @only_our_errors()
@@ -176,20 +237,14 @@ def summary(
     expression: str,
     *,
     type: str,
-    order_by: str | Sequence[str],
+    time: str | Sequence[str],
     within: str | timedelta | int,
     size: int,
+    keys: str | Sequence[str] = (),
     aggregate: str = "COUNT",
-    partition_by: str | Sequence[str] = (),
-    keyed_types: Sequence[str] | None = None,
     selection: str | Selection = Selection.ANY,
-    strategy: str | Strategy = Strategy.CAPPED,
-    probabilities: Mapping[str, float] | None = None,
-    tick: str | timedelta | float | None = None,
-    unknown_types: str | UnknownTypes = UnknownTypes.SKIP,
-    types: Sequence[str] = (),
-    half_life: int = 2000,
-    seed: int = 0,
+    event_types: EventTypes = ALL_TYPES,
+    eviction: Eviction = CAPPED,
     numbers: Numbers = "decimal",
     buckets: int = DEFAULT_BUCKETS,
 ) -> StreamSummary:
@@ -197,44 +252,42 @@ def summary(
     close to its true value.
 
     `expression` is a regular expression over event types (`E (H|K)* E`). The text column `type` holds these types.
-    `order_by` is the time column (timestamp, date, or whole number); further columns order events of the same time.
+    `time` is the time column (timestamp, date, or whole number); further columns order events of the same time.
     `within` is the longest time between the first and the last event of a match: "10 minutes", or a number if times
     are whole numbers. `aggregate` is COUNT, SUM(column) or AVG(column). All events of a match have equal values in the
-    columns `partition_by`; with `keyed_types`, this holds only for events of these types. `numbers` is the form of
-    counts and sums in tables and DataFrames: "decimal", "text" or "log10". The other options decide which events are
-    kept: see docs/summaries.md.
+    columns `keys`; with `EventTypes(keyed=...)`, this holds only for events of these types. `numbers` is the form of
+    counts and sums in tables and DataFrames: "decimal", "text" or "log10". `event_types` and `eviction` decide which
+    events are kept: see docs/summaries.md.
     """
     window = _length("within", within, "SUMMARY_WINDOW")
-    tick_us = None if tick is None else _tick(tick, window)
     kind, value = _aggregate(aggregate)
-    keys, ordered = _names("partition_by", partition_by), _names("order_by", order_by)
+    key_names, ordered = column_names("keys", keys), column_names("time", time)
     _check(isinstance(expression, str), f"the expression is a text, not {expression!r}")
-    _check(isinstance(type, str) and bool(ordered), "type= is a column, order_by= a column or several")
-    carriers = None if keyed_types is None else frozenset(_names("keyed_types", keyed_types))
-    _check(carriers is None or bool(carriers), "keyed_types names no type: leave it out where all have the key")
+    _check(isinstance(type, str) and bool(ordered), "type= is a column, time= a column or several")
+    _check(isinstance(event_types, EventTypes), f"event_types is an ost.EventTypes(...), not {shown(event_types)}")
+    _check(isinstance(eviction, Eviction), f"eviction is an ost.Eviction(...), not {shown(eviction)}")
     whole_number("size", size, most=MOST_SIZE, code_below="SUMMARY_SIZE")
-    whole_number("half_life", half_life, code_below="SUMMARY_HALF_LIFE")
-    whole_number("seed", seed, least=0)
     whole_number("buckets", buckets, most=MOST_BUCKETS)
     one_of("numbers", numbers, get_args(Numbers))
+    probabilities = eviction.probabilities
     query = SummaryQuery(
         expression=expression,
         window_us=int(window.amount),
         size=size,
         aggregate=kind,
-        selection=_member("selection", selection, Selection),
-        strategy=_member("strategy", strategy, Strategy),
-        types=_names("types", types),
+        selection=member_of("selection", selection, Selection),
+        strategy=member_of("strategy", eviction.strategy, Strategy),
+        types=column_names("declared", event_types.declared),
         probabilities=None if probabilities is None else _probabilities(probabilities),
-        tick_us=tick_us,
-        unknown_types=_member("unknown_types", unknown_types, UnknownTypes),
-        partition_by=keys,
-        keyed_types=carriers,
-        half_life_events=half_life,
-        seed=seed,
+        tick_us=None if eviction.tick is None else _tick(eviction.tick, window),
+        unknown_types=member_of("unknown", event_types.unknown, UnknownTypes),
+        partition_by=key_names,
+        keyed_types=None if event_types.keyed is None else frozenset(event_types.keyed),
+        half_life_events=eviction.half_life,
+        seed=eviction.seed,
     )
     query_automaton(query)  # raises errors in the expression before the first event
-    columns = SummaryColumns(type, ordered[0], ordered[1:], value, keys, window.counts_units)
+    columns = SummaryColumns(type, ordered[0], ordered[1:], value, key_names, window.counts_units)
     return StreamSummary(query, columns, NumberForm(numbers), buckets)
 
 
@@ -289,27 +342,6 @@ def _probabilities(written: Any) -> tuple[tuple[str, float], ...]:
     return tuple(sorted((name, float(share)) for name, share in written.items()))
 
 
-def _names(argument: str, written: str | Sequence[str]) -> tuple[str, ...]:
-    is_several = isinstance(written, Iterable) and not isinstance(written, str)
-    _check(isinstance(written, str) or is_several, f"{argument} takes names, not {written!r}")
-    names = (written,) if isinstance(written, str) else tuple(written)
-    _check(all(isinstance(name, str) for name in names), f"{argument} takes names, not {written!r}")
-    _check(len(set(names)) == len(names), f"{argument} names one twice: {', '.join(map(str, names))}")
-    return names
-
-
-E = TypeVar("E", bound=Enum)
-
-
-def _member(argument: str, written: Any, kind: type[E]) -> E:
-    """The member of an enumeration. `written` is the member, or its value in any case."""
-    for member in kind:
-        if written is member or (isinstance(written, str) and written.lower() == str(member.value).lower()):
-            return member
-    known = ", ".join(repr(str(member.value).lower()) for member in kind)
-    raise QueryError("INVALID_OPTION", f"{argument} can't be {written!r}", hint=f"it is one of {known}")
-
-
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
@@ -319,4 +351,4 @@ def _check(holds: bool, message: str) -> None:
         raise QueryError("INVALID_OPTION", message)
 
 
-__all__ = ["KeptEvent", "StreamSummary", "SummaryAnswer", "summary"]
+__all__ = ["KeptEvent", "StreamSummary", "SummaryAnswer", "SummaryResult", "summary"]

@@ -12,78 +12,98 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
-from ostinato.api.events import EventsQuery, events
-from ostinato.calls.bounds import Duration
+import pyarrow as pa
+
+from ostinato.api.any_query import QuerySource
+from ostinato.api.clause_builder import PatternQuery
+from ostinato.api.clauses import MatchRecognizeQuery, match_recognize
+from ostinato.api.events import EventOptionNames, EventsQuery, events
+from ostinato.api.query import ColumnNames, LocalCall, Query, default_columns
+from ostinato.api.results import Result, RunReport, shortened, small_table_like
+from ostinato.calls.bounds import Duration, LatencyRequest
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import a_path, a_text, shown
-from ostinato.clause.language.clause_builder import PatternQuery
 from ostinato.clause.language.clause_query import ClauseQuery, as_clause_query
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import QueryError
 from ostinato.event_queries.language.event_binding import TypeArgument
+from ostinato.event_queries.language.event_parser import is_event_text
 from ostinato.event_queries.workload_options import WorkloadOptions, changed_options
-from ostinato.expressions.lexer import tokenize
 from ostinato.expressions.types import Settings
+from ostinato.kernels.clock import Clock
 from ostinato.local.local_settings import local_settings, refuse_settings
 from ostinato.rows.arrow_tables import is_spark_dataframe, spark_dataframe
 from ostinato.rows.loss_report import Report
+from ostinato.rows.table_kinds import like
 from ostinato.workloads.bound_request import BoundRequest
+from ostinato.workloads.report_rows import REPORT_TYPE, report_values
 from ostinato.workloads.workload_request import WorkloadRequest
 from ostinato.workloads.workload_rows import WorkloadRows
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
+
+    from ostinato.rows.table_kinds import TableLike
 
 
 T = TypeVar("T")
 
+_NOTHING_BOUNDED = "Nothing was bounded: the run found all matches."
+_ON_SPARK = "Spark's tasks count the losses: report.table has a row for each query and task, once it runs."
 
-@dataclass(frozen=True, slots=True)
-class WorkloadResult(WorkloadRows[T]):
-    """The result of a workload: a pyarrow Table in process, a lazy DataFrame on Spark.
 
-    `rows` has the rows of all queries: `query`, `group` (a struct of the GROUP BY columns of all queries),
+@dataclass(frozen=True, slots=True, repr=False)
+class WorkloadResult(Result[T]):
+    """The result of a workload.
+
+    `table` has the rows of all queries: `query`, `group` (a struct of the GROUP BY columns of all queries),
     `window_start`, `window_end`, `aggregates` (a struct of all aggregates by name), and for queries that return matches
-    `match_number`, `match_start`, `match_end` and `events`. `rows` has the columns of all queries; a column is NULL in
-    the rows of queries without it. If queries give a column different types, it is text in `rows`.
+    `match_number`, `match_start`, `match_end` and `events`. `table` has the columns of all queries; a column is NULL in
+    the rows of queries without it. If queries give a column different types, it is text in `table`.
 
     `result["q1"]` has the columns and types of one query. On Spark it is a separate job. The job also runs the queries
-    that share its shuffle. To read the rows of many queries, write `rows` once and read the output.
+    that share its shuffle. To read the rows of many queries, write `table` once and read the output.
+
+    `report.table` has a row for each query and engine: the dropped partial matches, the latency, the recall. On Spark
+    it has a row for each query and task; on a stream, for each query, micro-batch and bucket.
     """
 
-    workload: Workload = field(kw_only=True)
-    """The workload of this result. `ost.explain(result)` also describes the run."""
+    queries: Mapping[str, T]
+    """The rows of each query."""
+    run: WorkloadRows[Any]
+    """Counters of the run, for `ost.explain(result)`."""
 
     @property
-    def report(self) -> Report:
-        """The losses of a bounded run in this process. Raises NO_REPORT unless there is exactly one report: `reports`
-        has all of them."""
-        if len(self.reports) != 1:
-            raise QueryError(
-                "NO_REPORT",
-                f"there are {len(self.reports)} reports" if self.reports else "nothing was bounded in this process",
-                hint="result.reports has one for each stream of the workload, result.metrics those of Spark's tasks",
-            )
-        return self.reports[0]
+    def workload(self) -> Workload:
+        """The workload of this result."""
+        assert isinstance(self.query, Workload)
+        return self.query
 
-    def __getattr__(self, name: str) -> Any:
-        """Passes other calls on to `rows`: `result.show()`, `result.to_pylist()`."""
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self.rows, name)
+    @property
+    def reports(self) -> tuple[Report, ...]:
+        """In process, under a bound: the report of each engine as an object."""
+        return self.run.reports
+
+    @property
+    def table_with_report(self) -> T:
+        """On Spark, under a bound: the rows and the report of the same run, to be written once. The column `report` is
+        NULL in the rows of matches."""
+        if self.run.with_metrics is None:
+            hint = "in this process, result.table and result.report.table are of the same run"
+            raise QueryError("NO_REPORT", "there is no bounded run on Spark to report of", hint=hint)
+        return self.run.with_metrics  # type: ignore[no-any-return]
 
     @only_our_errors()
     def finish(self, checkpoint: str | None = None, *, operator: int | None = None) -> DataFrame:
         """Returns the rows of a stopped stream that are only final at end of input, as `ost.finish_stream` does."""
-        spark_dataframe(self.rows, hint="finish() is for stopped streams; a table was answered to its end")
+        spark_dataframe(self.table, hint="finish() is for stopped streams; a table was answered to its end")
         from ostinato.spark.checkpoints.finish import finish_stream
 
-        session = self.rows.sparkSession  # type: ignore[attr-defined]
+        session = self.table.sparkSession  # type: ignore[attr-defined]
         return finish_stream(session, a_path("checkpoint", checkpoint), operator=operator)
 
     def __getitem__(self, name: str) -> T:
@@ -99,8 +119,8 @@ class WorkloadResult(WorkloadRows[T]):
         return len(self.queries)
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Workload(WorkloadRequest):
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Workload(WorkloadRequest, Query):
     """Many queries over one input that run together. Common parts of the queries are computed once.
 
     On Spark all event queries are one job. It shuffles the rows once for each distinct GROUP BY.
@@ -109,29 +129,32 @@ class Workload(WorkloadRequest):
     @only_our_errors()
     def __init__(
         self,
-        queries: Sequence[Any] | Mapping[str, Any],
+        queries: Sequence[QuerySource] | Mapping[str, QuerySource],
         names: Sequence[str] | None = None,
         *,
         type: TypeArgument = None,
         time: str | None = None,
-        latency_bound: Any = None,
-        memory_bound: Any = None,
+        keys: ColumnNames = None,
+        latency_bound: LatencyRequest | None = None,
+        memory_bound: str | int | None = None,
         selection_ratio: float | None = None,
-        batch_budget: Any = None,
+        batch_budget: Duration | None = None,
         weights: Mapping[str, float] | None = None,
-        clock: Any = None,
-        **options: Any,
+        clock: Clock | None = None,
+        **options: Unpack[EventOptionNames],
     ) -> None:
         """`queries` is a list, or a dict by name, of texts of event queries or of MATCH_RECOGNIZE, of `ost.events(...)`
-        or of `ost.pattern(...)`. Queries without names are called q1, q2 and so on.
+        or of `ost.pattern(...)`. Queries without names are called q1, q2 and so on. `type`, `time` and `keys` name the
+        columns for queries whose text has none.
 
         With a bound, the workload drops partial matches rather than exceed it. The report counts the dropped ones.
-        `BoundRequest` and docs/workloads.md describe the bounds. The other options are those of
-        `EventsQuery.with_options`, for all queries: `numbers`, `approximate`, `sharing`, ...
+        `BoundRequest` and docs/workloads.md describe the bounds. The other options are those of `ost.events`, for all
+        queries: `numbers`, `approximate`, `sharing`, ...
         """
         named_queries = _named(queries, names)
         workload_options = changed_options(WorkloadOptions(), options, also=BoundRequest.__slots__)
-        parsed = tuple(_read(query, name, type, time, workload_options) for name, query in named_queries.items())
+        columns = _Columns(type, time, keys)
+        parsed = tuple(_read(query, name, columns, workload_options) for name, query in named_queries.items())
         if not any(isinstance(query, EventsQuery) for query in parsed):
             _refuse_number_options(options)
         request = BoundRequest(latency_bound, memory_bound, selection_ratio, batch_budget, weights, clock)
@@ -143,9 +166,9 @@ class Workload(WorkloadRequest):
 
     @only_our_errors()
     def run(
-        self, data: Any, *, ansi: bool = True, timezone: str = "UTC", deadline: Duration | None = None
-    ) -> WorkloadResult[Any]:
-        """Runs all queries over a pyarrow Table, a pandas DataFrame, record batches, or a Spark DataFrame.
+        self, data: T, *, ansi: bool = True, timezone: str = "UTC", deadline: Duration | None = None
+    ) -> WorkloadResult[T]:
+        """Runs all queries over a table of any kind that `ost.match` takes, or over a Spark DataFrame.
 
         Tables are matched at once, in this process. Expressions then follow `ansi` and `timezone`, and a run that takes
         longer than `deadline` ("10 seconds") raises DEADLINE_PASSED. On Spark the session sets both rules, and the
@@ -154,24 +177,45 @@ class Workload(WorkloadRequest):
         if is_spark_dataframe(data):
             refuse_deadline(deadline)
             refuse_settings(ansi, timezone)
-            from ostinato.spark.workloads.workload_dataframes import workload_dataframes
-
-            return _result(self, workload_dataframes(self, data))
+            return self._on_spark(data)
         settings = local_settings(ansi, timezone)
-        return interruptible(lambda: self._run_in_process(data, settings), deadline)
+        return interruptible(lambda: self._in_this_process(data, settings), deadline)
 
-    def _run_in_process(self, data: Any, settings: Settings) -> WorkloadResult[pa.Table]:
+    @only_our_errors()
+    def __call__(self, df: DataFrame) -> DataFrame:
+        """Returns the rows of all queries as a lazy DataFrame: `run(df).table`."""
+        spark_dataframe(df, hint="ost.match(workload, table) answers it in this process")
+        return self.run(df).table
+
+    def in_process(self, table: TableLike, call: LocalCall) -> pa.Table:
+        """Returns the rows of all queries over a table."""
         from ostinato.local.local_workloads import workload_tables
 
-        return _result(self, workload_tables(self, data, settings))
+        return workload_tables(self, table, call.settings_of_one_thread()).rows
 
+    def _in_this_process(self, data: T, settings: Settings) -> WorkloadResult[T]:
+        from ostinato.local.local_workloads import workload_tables
 
-def _result(workload: Workload, rows: WorkloadRows[T]) -> WorkloadResult[T]:
-    values = {each.name: getattr(rows, each.name) for each in fields(rows)}
-    return WorkloadResult(**values, workload=workload)
+        run = workload_tables(self, data, settings)
+        losses = pa.chunked_array([report_values(report) for report in run.reports], REPORT_TYPE)
+        text = "\n\n".join(map(str, run.reports)) or _NOTHING_BOUNDED
+        report = RunReport(text, like(data, pa.Table.from_struct_array(losses)))
+        queries = {name: like(data, rows) for name, rows in run.queries.items()}
+        return WorkloadResult(self, like(data, run.rows), report, data, queries, run)
 
+    def _on_spark(self, df: Any) -> WorkloadResult[Any]:
+        from ostinato.spark.workloads.workload_dataframes import workload_dataframes
 
-_CLAUSE_WORDS = frozenset({"MATCH_RECOGNIZE", "PARTITION", "ORDER", "MEASURES", "SELECT", "WITH", "("})
+        run = workload_dataframes(self, df)
+        if run.metrics is None:
+            nothing = pa.Table.from_struct_array(pa.array([], REPORT_TYPE))
+            report = RunReport(_NOTHING_BOUNDED, small_table_like(df, nothing))
+        else:
+            report = RunReport(_ON_SPARK, run.metrics)
+        return WorkloadResult(self, run.rows, report, df, run.queries, run)
+
+    def __repr__(self) -> str:
+        return f"<Workload of {len(self.names)} queries: {shortened(', '.join(self.names))}>"
 
 
 def _named(queries: Any, names: Any) -> dict[str, Any]:
@@ -193,12 +237,21 @@ def _named(queries: Any, names: Any) -> dict[str, Any]:
     return dict(zip((a_text("the name of a query", name) for name in query_names), queries, strict=True))
 
 
-def _read(
-    query: Any, name: str, type: TypeArgument, time: str | None, options: WorkloadOptions
-) -> EventsQuery | ClauseQuery:
-    if isinstance(query, PatternQuery | MatchRecognize) or (isinstance(query, str) and _is_clause(query)):
-        return as_clause_query(query)
-    event_query = events(query, type=type, time=time)
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The columns for queries whose text names none."""
+
+    type: TypeArgument
+    time: str | None
+    keys: ColumnNames
+
+
+def _read(query: QuerySource, name: str, columns: _Columns, options: WorkloadOptions) -> EventsQuery | ClauseQuery:
+    if isinstance(query, str) and not is_event_text(query):
+        return as_clause_query(query, default_columns(columns.keys, columns.time))
+    if isinstance(query, PatternQuery | MatchRecognize | MatchRecognizeQuery):
+        return match_recognize(query, keys=columns.keys, time=columns.time).clause_query
+    event_query = events(query, type=columns.type, time=columns.time, keys=columns.keys)  # type: ignore[arg-type]
     if event_query.options not in (WorkloadOptions(), options):
         raise QueryError(
             "INVALID_OPTION",
@@ -217,9 +270,3 @@ def _refuse_number_options(options: Mapping[str, Any]) -> None:
                 f"{name} is the form of aggregates of event queries, and this workload has only MATCH_RECOGNIZE",
                 hint=f"leave {name} out; MEASURES have the types of their expressions",
             )
-
-
-def _is_clause(text: str) -> bool:
-    """Whether a text is a MATCH_RECOGNIZE query, not an event query."""
-    words = [token.upper for token in tokenize(text)]
-    return words[0] in _CLAUSE_WORDS or "MATCH_RECOGNIZE" in words or (words[0] == "PATTERN" and "DEFINE" in words)

@@ -57,6 +57,12 @@ class only_our_errors:
         return called
 
 
+def with_our_errors(kind: type[T]) -> type[T]:
+    """A class decorator for options that users write: its constructor refuses unknown names by an error of ours."""
+    setattr(kind, "__init__", only_our_errors()(kind.__init__))  # noqa: B010 - mypy refuses to assign to a method
+    return kind
+
+
 def _unknown_keyword(
     function: Callable[..., object], arguments: tuple[object, ...], options: dict[str, object]
 ) -> QueryError | None:

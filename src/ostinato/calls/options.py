@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from enum import Enum
 from typing import Any, TypeGuard, TypeVar
 
 from ostinato.errors import QueryError, did_you_mean, unknown_option
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Enum)
 _MOST_SHOWN = 60
 """Characters of a refused value that a message shows."""
 
@@ -51,6 +53,15 @@ def one_of(name: str, value: T, allowed: Iterable[T]) -> T:
     raise QueryError("INVALID_OPTION", f"{name} can't be {shown(value)}", hint=hint)
 
 
+def member_of(name: str, value: Any, kind: type[E]) -> E:
+    """The member of an enumeration. `value` is the member, or its value in any case."""
+    for member in kind:
+        if value is member or (isinstance(value, str) and value.lower() == str(member.value).lower()):
+            return member
+    known = ", ".join(repr(str(member.value).lower()) for member in kind)
+    raise QueryError("INVALID_OPTION", f"{name} can't be {shown(value)}", hint=f"it is one of {known}")
+
+
 def a_text(
     name: str, value: Any, *, hint: str | None = None, code: str = "INVALID_OPTION", may_be_empty: bool = False
 ) -> str:
@@ -65,6 +76,25 @@ def a_path(name: str, value: Any) -> str:
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     return a_text(name, value, hint="the path of a folder")
+
+
+def column_names(name: str, value: Any) -> tuple[str, ...]:
+    """The columns that an option names: one or several texts, each once. None: no column.
+
+    >>> column_names("keys", "user"), column_names("keys", ["user", "device"]), column_names("keys", None)
+    (('user',), ('user', 'device'), ())
+    """
+    if value is None:
+        return ()
+    several = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+    names = tuple(value) if several else (value,)
+    for one in names:
+        if not isinstance(one, str) or not one:
+            hint = f'{name}="user" or {name}=["user", "device"]'
+            raise QueryError("INVALID_OPTION", f"{name} names columns, not {shown(one)}", hint=hint)
+    if len(set(names)) < len(names):
+        raise QueryError("INVALID_OPTION", f"{name} names a column twice: {', '.join(names)}")
+    return names
 
 
 def known_names(keywords: Mapping[str, Any], allowed: Iterable[str]) -> None:

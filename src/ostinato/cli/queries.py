@@ -1,12 +1,20 @@
-"""Options -> the text of the query, from a file, stdin or the command line."""
+"""Options -> the text of the query, from a file, stdin or the command line; and its rows on Spark."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ostinato.api.events import events
 from ostinato.cli.failures import UsageFault
+from ostinato.cli.files import InputFile
+from ostinato.event_queries.language.event_parser import is_event_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def query_text(options: argparse.Namespace) -> str:
@@ -21,6 +29,23 @@ def query_text(options: argparse.Namespace) -> str:
     if not text:
         raise UsageFault("EMPTY_QUERY", "the query is empty")
     return text
+
+
+def query_rows(spark: SparkSession, text: str, inputs: Sequence[InputFile]) -> DataFrame:
+    """The rows of SQL text, or of an event query over the table that its FROM names, or over the only input."""
+    from ostinato.spark.statements.statement import sql
+
+    if not is_event_text(text):
+        return sql(text, spark=spark)
+    query = events(text)
+    source = query.query.source
+    if source is None:
+        if len(inputs) != 1:
+            raise UsageFault(
+                "INVALID_INPUT", "the query doesn't say which table it reads", hint="FROM name PATTERN ..."
+            )
+        source = inputs[0].name
+    return spark.table(source).transform(query)
 
 
 def _file_text(path: Path) -> str:

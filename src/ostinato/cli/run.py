@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ostinato.cli.files import Format, InputFile, check_output, parse_inputs, read_input, write_output
 from ostinato.cli.progress import progress_on_stderr
-from ostinato.cli.queries import query_text
+from ostinato.cli.queries import query_rows, query_text
 from ostinato.cli.stream import run_stream
 from ostinato.cli.text_table import cell_text, text_table
 
@@ -47,14 +47,12 @@ def run_query(options: argparse.Namespace) -> int:
 def _run(
     spark: SparkSession, query: str, inputs: Sequence[InputFile], output: Format | None, options: argparse.Namespace
 ) -> int:
-    from ostinato.spark.statements.statement import sql
-
     progress = progress_on_stderr()
     with progress("reading"):
         for table in inputs:  # views, because a table may have the name of one of the call's own arguments
             read_input(spark, table).createOrReplaceTempView(table.name)
     with progress("planning"):
-        frame = sql(query, spark=spark)
+        frame = query_rows(spark, query, inputs)
     if output is not None:
         with progress("running"):
             if options.limit is not None:

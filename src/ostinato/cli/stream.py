@@ -18,8 +18,9 @@ from ostinato.clause.language.statement_spans import read_statement
 from ostinato.cli.failures import UsageFault
 from ostinato.cli.files import InputFile, format_of, read_input
 from ostinato.cli.progress import progress_on_stderr
-from ostinato.cli.queries import query_text
+from ostinato.cli.queries import query_rows, query_text
 from ostinato.cli.terminal import ERASE_LINE
+from ostinato.event_queries.language.event_parser import is_event_text, parse_event_query
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -102,8 +103,6 @@ def stream_input(word: str) -> InputFile:
 
 
 def _answer(spark: SparkSession, text: str, inputs: list[InputFile], delay: str) -> DataFrame:
-    from ostinato.spark.statements.statement import sql
-
     columns = event_time_columns(text)
     for table in inputs:
         schema = read_input(spark, table).schema
@@ -117,15 +116,18 @@ def _answer(spark: SparkSession, text: str, inputs: list[InputFile], delay: str)
                 df = df.withWatermark(name, delay)
                 break
         df.createOrReplaceTempView(table.name)
-    return sql(text, spark=spark)
+    return query_rows(spark, text, inputs)
 
 
 def event_time_columns(text: str) -> set[str]:
-    """The first ORDER BY column of each clause in lower case. On a stream it is the event time.
+    """The first ORDER BY column of each clause, or TIME of an event query, in lower case: the event time of a stream.
 
     >>> event_time_columns("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY Ts, id MEASURES id AS i PATTERN (A))")
     {'ts'}
     """
+    if is_event_text(text):
+        time = parse_event_query(text).time
+        return set() if time is None else {time.text.lower()}
     bodies = (text[clause.body.start : clause.body.end] for clause in read_statement(text).clauses)
     orders = (parse_clause(body).order_by for body in bodies)
     return {order[0].column.text.lower() for order in orders if order}

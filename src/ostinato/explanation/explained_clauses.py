@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from ostinato.clause.language.clause_builder import PatternQuery
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.language.statement_spans import read_statement
 from ostinato.clause.query.clause import MatchRecognize
@@ -42,17 +41,22 @@ class ExplainedClause:
     input_text: str = ""
 
 
+def is_statement(text: str) -> bool:
+    """Whether a text is a whole SQL statement, not a clause alone."""
+    return first_token(text).upper in _STATEMENT_WORDS
+
+
 def read_clauses(query: Any, table: Any = None) -> list[ExplainedClause]:
     """The clauses of a query. A clause inside the input of another comes before it."""
-    if isinstance(query, PatternQuery | MatchRecognize):
-        return [_only_clause(query.query if isinstance(query, PatternQuery) else query, table)]
+    if isinstance(query, MatchRecognize):
+        return [_only_clause(query, table)]
     if not isinstance(query, str):
         raise QueryError(
             "NOT_A_QUERY",
             f"expected the text of a query, got {type(query).__name__}",
             hint="a clause, SQL text with MATCH_RECOGNIZE in it, or an ost.pattern(...)",
         )
-    if first_token(query).upper not in _STATEMENT_WORDS:
+    if not is_statement(query):
         return [_only_clause(parse_clause(query), table)]
     clauses = list(_clauses_of(query))
     if not clauses:

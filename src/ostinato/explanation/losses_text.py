@@ -14,8 +14,8 @@ MOST_PERIODS = 8
 MOST_QUERIES = 3
 """Up to this number of queries, the line of a period has numbers for each query."""
 ON_SPARK = [
-    "result.metrics has a row for each query and task; on a stream, for each query, micro-batch and bucket.",
-    "Its column periods lists the losses by period. result.with_metrics has the matches of the same run, too.",
+    "result.report.table has a row for each query and task; on a stream, for each query, micro-batch and bucket.",
+    "Its column periods lists the losses by period. result.table_with_report has the matches of the same run, too.",
 ]
 
 

@@ -36,7 +36,8 @@ def _take_amounts(cursor: Cursor, example: str, not_units: Collection[str]) -> N
     if cursor.token.kind not in (Kind.NUMBER, Kind.STRING):
         cursor.fail(f"expected a length, found {cursor.describe()}", hint=f"e.g. {example}")
     while cursor.token.kind in (Kind.NUMBER, Kind.STRING):
+        unit = cursor.ahead()
         cursor.take()
-        if cursor.token.kind is not Kind.WORD or cursor.token.upper in not_units:
+        if unit.kind is not Kind.WORD or unit.upper in not_units:
             cursor.fail(f"expected a unit of time, found {cursor.describe()}", hint=f"e.g. {example}")
         cursor.take()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -50,22 +50,25 @@ class CorrelationStatistics:
         """Largest number of archive matches in the result cache between two steps."""
         return self.totals.most_cached_entries
 
+    def text(self) -> str:
+        """The strategy that ran, the reason, and the measured numbers."""
+        memory = self.buffered_rows, self.cached_entries
+        choice = PlannerChoice(self.strategy, self.cache)
+        return run_text(choice, self.reason, self.factors, self.costs, self.declined, memory)
+
+    def table(self, query: str) -> pa.Table:
+        """The strategy and the counts of the run, as one row."""
+        ran = {"query": query, "strategy": self.strategy, "cache": self.cache, "reason": self.reason}
+        return pa.Table.from_pylist([{**ran, **asdict(self.totals)}])
+
 
 @dataclass(frozen=True, slots=True)
-class CorrelationResult:
+class CorrelationRows:
     """The rows of a correlation, and its statistics."""
 
     table: pa.Table
     """Within each key, rows are ordered by correlation_start and correlation_end."""
     statistics: CorrelationStatistics
-
-    def explain(self) -> str:
-        """The strategy that ran, the reason, and the measured numbers."""
-        ran = self.statistics
-        memory = ran.buffered_rows, ran.cached_entries
-        return run_text(
-            PlannerChoice(ran.strategy, ran.cache), ran.reason, ran.factors, ran.costs, ran.declined, memory
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ class CorrelationRun:
     comparator: Strategy | None = None
     """A strategy that runs in place of the product's. Benchmarks compare with it."""
 
-    def results(self, texts: Mapping[str, str], live: Any, archive: Any) -> dict[str, CorrelationResult]:
+    def results(self, texts: Mapping[str, str], live: Any, archive: Any) -> dict[str, CorrelationRows]:
         """The results by name. Without an archive, the live rows are their own."""
         live_table = as_table(live, self.settings)
         archive_table = None if archive is None or archive is live else as_table(archive, self.settings)
@@ -100,7 +103,7 @@ class CorrelationRun:
         live: pa.Table,
         archive: pa.Table | None,
         shared: SharedLive | None,
-    ) -> CorrelationResult:
+    ) -> CorrelationRows:
         with errors_quoting(text):
             correlator = Correlator(correlation.task, self.options, shared, comparator=self.comparator)
             live_rows = correlation.live_rows(live)
@@ -112,7 +115,7 @@ class CorrelationRun:
                 last_step = _with_small_buffer(correlator, live_rows, archive_rows, reader)
             declined = declined_strategies(correlation.task)
             statistics = _statistics(last_step.state.totals, last_step.planner_state, declined)
-            return CorrelationResult(correlation.selected_of(last_step.results), statistics)
+            return CorrelationRows(correlation.selected_of(last_step.results), statistics)
 
 
 def _shared_live(correlations: Sequence[LocalCorrelation]) -> SharedLive | None:

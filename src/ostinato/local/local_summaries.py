@@ -38,7 +38,9 @@ from ostinato.summaries.language.summary_query import LARGEST_TIME_US
 from ostinato.summaries.summary_answer import SummaryAnswer
 from ostinato.summaries.summary_request import SummaryRequest
 from ostinato.summaries.task.summary_answers import AnswerLayout
+from ostinato.summaries.task.summary_batches import SummaryBatch
 from ostinato.summaries.task.summary_input import SummaryInput, key_arrays_of, key_values, summary_input
+from ostinato.summaries.task.summary_moments import read_moments
 from ostinato.summaries.task.summary_rows import SummaryRows, key_columns, ordered_events
 
 _HEADER = struct.Struct("<qq")  # lengths of the schema and of the keys
@@ -52,6 +54,22 @@ _BEFORE_ALL = np.iinfo(np.int64).min
 def arrow_of(table: Any) -> pa.Table:
     """A table in any form that `ost.match` takes."""
     return as_table(table, t.Settings())
+
+
+def summary_answers_of(description: SummaryRequest, table: Any, at: Any) -> pa.Table:
+    """The answers over the events of one table: at its end, at times, or at rows in which a boolean column is true."""
+    arrow, settings = arrow_of(table), t.Settings()
+    types = {field.name: field.type for field in arrow.schema}
+    source = summary_input(description.columns, arrow.column_names, types.__getitem__)
+    booleans = [name for name, kind in types.items() if pa.types.is_boolean(kind)]
+    moments = read_moments(at, arrow.column_names, booleans, source, settings)
+    layout = AnswerLayout(source, description.query, description.form)
+    needed = (*source.needed, *(() if moments.column is None else (moments.column,)))
+    arrays = {name: one_array(arrow.column(name)) for name in needed}
+    answers = SummaryBatch(layout, moments).answers(arrays)
+    schema = layout.schema
+    tables = [pa.Table.from_pydict(columns, schema=schema) for columns in answers]
+    return pa.concat_tables([schema.empty_table(), *tables])
 
 
 class LiveSummary:
@@ -177,7 +195,9 @@ class LiveSummary:
         """The answer over matches without a key."""
         self._check_whole()
         if not self.is_shared:
-            raise QueryError("SUMMARY_KEY", "all events have a key", hint="keyed_types= says which types carry it")
+            raise QueryError(
+                "SUMMARY_KEY", "all events have a key", hint="ost.EventTypes(keyed=...) says which types carry it"
+            )
         answers = self.keyed.ask_shared()
         return self.layout.objects(Answering(self.keyed.base), answers, [{}])[0]
 

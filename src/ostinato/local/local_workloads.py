@@ -42,7 +42,7 @@ def workload_tables(workload: WorkloadRequest, table: Any, settings: t.Settings)
     layout = make_layout([columns[name] for name in names])
     rows = common_table(layout, names, [all_columns[name] for name in names], settings)
     reports = (*events.reports, *clauses.reports)
-    return WorkloadRows(rows, {name: tables[name] for name in names}, events.statistics, arrow.schema, reports)
+    return WorkloadRows(rows, {name: tables[name] for name in names}, events.statistics, reports)
 
 
 def _events(workload: WorkloadRequest, arrow: pa.Table, settings: t.Settings) -> _Answers:

@@ -81,7 +81,7 @@ def read_path_queries(queries: Any) -> tuple[PathQuery, ...]:
     """One or several texts or PathQuery values, perhaps by name. At least one."""
     parsed = read_proposals(queries)
     if not parsed:
-        raise QueryError("INVALID_OPTION", "there is no path query", hint="ost.paths(graph, 'a / ^b', start=...)")
+        raise QueryError("INVALID_OPTION", "there is no path query", hint="ost.paths('a / ^b', start=...).run(graph)")
     return parsed
 
 

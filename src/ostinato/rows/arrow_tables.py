@@ -25,6 +25,11 @@ def is_spark_dataframe(data: Any) -> bool:
     return type(data).__module__.split(".")[0] == "pyspark"
 
 
+def is_table(data: Any) -> bool:
+    """Whether it is a table of some kind, or a Spark DataFrame."""
+    return is_spark_dataframe(data) or hasattr(data, "__arrow_c_stream__") or _is_pandas(data)
+
+
 def spark_dataframe(data: Any, *, hint: str) -> None:
     """Raises NOT_A_TABLE for anything but a Spark DataFrame; the hint names the call for other tables."""
     if not (is_spark_dataframe(data) and hasattr(data, "isStreaming")):

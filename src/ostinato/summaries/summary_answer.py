@@ -62,24 +62,24 @@ class SummaryAnswer:
     """Matches among the kept events."""
     seen: int
     """Events so far."""
-    kept: tuple[KeptEvent, ...]
+    kept_events: tuple[KeptEvent, ...]
     """Oldest first."""
     asked_at: Time | None
     """The time of the last event; None if there was none."""
     key: Mapping[str, Any]
     """The values of the key columns; empty without key columns."""
-    asked: AnsweredQuery = field(repr=False)
+    query: AnsweredQuery = field(repr=False)
 
     def table(self) -> pa.Table:
         """The kept events, one row each. Raises NUMBER_TOO_LARGE if `numbers` can't hold a contribution."""
         arrays = []
-        for column in self.asked.kept_type:
-            values = [getattr(event, column.name) for event in self.kept]
+        for column in self.query.kept_type:
+            values = [getattr(event, column.name) for event in self.kept_events]
             if column.name == "contribution":
-                arrays.append(number_column(np.array(values, object), self.asked.form, is_count=True))
+                arrays.append(number_column(np.array(values, object), self.query.form, is_count=True))
             else:
                 arrays.append(pa.array(values, column.type))
-        return pa.Table.from_arrays(arrays, schema=pa.schema(list(self.asked.kept_type)))
+        return pa.Table.from_arrays(arrays, schema=pa.schema(list(self.query.kept_type)))
 
     def svg(self, exact: int | None = None) -> str:
         """The kept events on the time line, coloured by contribution. `exact` is the number of matches in the full
@@ -90,19 +90,19 @@ class SummaryAnswer:
         return self.svg()
 
     def _picture(self, exact: int | None) -> SummaryPicture:
-        positions = [_number(event.time) for event in self.kept]
+        positions = [_number(event.time) for event in self.kept_events]
         now = _number(self.asked_at) if self.asked_at is not None else 0.0
-        window = self.asked.window
+        window = self.query.window
         width = window.total_seconds() if isinstance(window, timedelta) else float(window)
         shown = ", ".join(f"{name} = {value}" for name, value in self.key.items())
-        value = f"{self.asked.aggregate} = {_shortened(self.value)}, " if self.asked.aggregate != "COUNT" else ""
+        value = f"{self.query.aggregate} = {_shortened(self.value)}, " if self.query.aggregate != "COUNT" else ""
         return SummaryPicture(
-            title=self.asked.expression + (f"   ({shown})" if shown else ""),
-            headline=f"{value}{_shortened(self.count)} matches among {len(self.kept):,} of {self.seen:,} events",
-            types=[event.type for event in self.kept],
+            title=self.query.expression + (f"   ({shown})" if shown else ""),
+            headline=f"{value}{_shortened(self.count)} matches among {len(self.kept_events):,} of {self.seen:,} events",
+            types=[event.type for event in self.kept_events],
             positions=positions,
-            labels=[str(event.time) for event in self.kept],
-            contributions=[event.contribution for event in self.kept],
+            labels=[str(event.time) for event in self.kept_events],
+            contributions=[event.contribution for event in self.kept_events],
             now=now,
             now_label="" if self.asked_at is None else str(self.asked_at),
             window=width,

@@ -7,7 +7,7 @@ import pyarrow as pa
 from ostinato.rows.loss_report import Report
 
 REPORT_NAME = "report"
-"""The column of `WorkloadResult.with_metrics`."""
+"""The column of `WorkloadResult.table_with_report`."""
 _EMPTY = Report(())
 PERIOD_TYPE = pa.struct([field for field in _EMPTY.by_period().schema if field.name != "query"])
 """About a window of events."""

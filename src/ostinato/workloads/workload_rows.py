@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from ostinato.rows.loss_report import Report
 
@@ -19,8 +19,6 @@ class WorkloadRows(Generic[T]):
     queries: Mapping[str, T]
     statistics: Mapping[str, int] = field(default_factory=dict)
     """Counts of the engines, for runs in this process: bursts shared, split, merged and so on."""
-    input: Any = None
-    """The input: a schema in process, a DataFrame on Spark."""
     reports: tuple[Report, ...] = ()
     """In process, under a bound: the report of each engine."""
     metrics: T | None = None

@@ -87,5 +87,5 @@ def test_a_text_that_is_long_and_has_an_answer(condition: str, ids: list[int]) -
 )
 def test_a_path_that_is_refused(path: str, code: str) -> None:
     with pytest.raises(OstinatoError) as error:
-        ost.paths(pa.table({"head": ["a"], "relation": ["r"], "tail": ["b"]}), [path], start="a")
+        ost.paths([path], start="a").run(pa.table({"head": ["a"], "relation": ["r"], "tail": ["b"]}))
     assert (error.value.code, "^" in str(error.value)) == (code, True)

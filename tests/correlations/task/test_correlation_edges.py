@@ -128,7 +128,7 @@ def test_rows_of_the_same_time_are_read_back_together(strategy: str, cache: bool
 
 def code_of(queries: Any, live: pa.Table, **options: Any) -> str:
     with pytest.raises(OstinatoError) as caught:
-        ost.correlate(queries, live=live, **options).run()
+        ost.correlate(queries, **options).run(live)
     return caught.value.code
 
 
@@ -168,7 +168,7 @@ def test_a_condition_must_be_boolean() -> None:
 )
 def test_carets_point_into_the_statement(text: str, code: str, word: str) -> None:
     with pytest.raises(OstinatoError) as caught:
-        ost.correlate(text, live=prices(1)).run()
+        ost.correlate(text).run(prices(1))
     error = caught.value
     assert (error.code, error.text) == (code, text) and error.span is not None
     assert text[error.span.start : error.span.end] == word

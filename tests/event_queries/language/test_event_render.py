@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.errors import QueryError
-from ostinato.event_queries.language.event_builder import (
+from ostinato.api.event_builder import (
     EventBuilder,
     event_and,
     event_not,
@@ -17,6 +16,7 @@ from ostinato.event_queries.language.event_builder import (
     event_repeat,
     event_seq,
 )
+from ostinato.errors import QueryError
 from ostinato.event_queries.language.event_parser import parse_event_query
 from ostinato.event_queries.language.event_pattern import parse_event_pattern
 from ostinato.event_queries.language.event_query import (

@@ -92,7 +92,7 @@ def test_what_is_no_path_query_is_left_out(server: Any) -> None:
 
 
 def test_without_facts_nobody_is_asked(server: Any) -> None:
-    nothing = ost.paths(FILMS, "release_year", start="Alila").table
+    nothing = ost.paths("release_year", start="Alila").run(FILMS).table
     assert endpoint(server).answer("?", "Alila", nothing) == []
     assert server.asked == []
 
@@ -127,7 +127,7 @@ def test_a_failing_endpoint_is_an_error_of_ours(server: Any, reply: tuple[int, s
 
 def test_half_a_character_in_a_reply_becomes_a_question_mark(server: Any) -> None:
     server.replies.append((200, '{"choices": [{"message": {"content": "Ked\\ud800ma"}}]}'))
-    found = ost.paths(FILMS, "written_by", start="Alila").table
+    found = ost.paths("written_by", start="Alila").run(FILMS).table
     assert endpoint(server).answer("?", "Alila", found) == ["Ked?ma"]
 
 

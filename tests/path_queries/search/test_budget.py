@@ -60,8 +60,8 @@ def test_a_frontier_that_takes_too_long_to_weigh_is_weighed_in_part() -> None:
     middle = [f"m{i:04}" for i in range(2000)]
     heads, tails = ["s"] * 2000 + middle, middle + ["end"] * 2000
     graph = ost.graph(pa.table({"head": heads, "relation": ["to"] * 2000 + ["on"] * 2000, "tail": tails}))
-    found = ost.paths(graph, "to / on", start="s", latency_bound="1 ms", clock=Running(step=1_000))
-    given_up = found.report.given_up[0]
+    found = ost.paths("to / on", start="s", latency_bound="1 ms", clock=Running(step=1_000)).run(graph)
+    given_up = found.walk.given_up[0]
     assert 0 < given_up < 2000
     assert found.table.num_rows == 2000 - given_up
     assert found.table["nodes"][0].as_py() == ["s", "m0000", "end"]

@@ -152,3 +152,14 @@ def test_the_demo_prints_draws_and_writes_files(folder, capsys) -> None:
     code, table, _ = run(capsys, "run", "show/v_shapes.sql", "--input", "trades=show/trades.parquet")
     assert code == 0
     assert table.startswith("symbol")
+
+
+def test_an_event_query_is_run(folder, capsys) -> None:
+    text = "TYPE symbol TIME ts PATTERN SEQ(A, B) RETURN COUNT(*) AS n"
+    assert main(["run", "-e", text, "--input", "trades=trades.csv", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"n": "3"}
+    inputs = ["--input", "trades=trades.csv", "--input", "others=trades.csv"]
+    assert main(["run", "-e", f"FROM trades {text}", *inputs, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"n": "3"}
+    assert main(["run", "-e", text, *inputs]) == 2
+    assert "FROM name" in capsys.readouterr().err

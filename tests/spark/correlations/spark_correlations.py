@@ -22,7 +22,7 @@ QUERY = f"SELECT * FROM t {LIVE} AS live JOIN t {ARCHIVE} AS archive ON live.sym
 
 def in_process(text: str, live: pa.Table, archive: pa.Table | None = None) -> list[str]:
     """The rows that the query gives without Spark."""
-    return comparable(ost.correlate(text, live=live, archive=archive).run().table)
+    return comparable(ost.correlate(text, archive=archive).run(live).table)
 
 
 def comparable(*answers: pa.Table | DataFrame) -> list[str]:

@@ -119,11 +119,11 @@ def test_rows_of_a_key_are_in_order(t: DataFrame) -> None:
 
 def test_correlate_gives_the_same_rows_as_sql(t: DataFrame, table: pa.Table) -> None:
     expected = in_process(QUERY, table)
-    assert comparable(ost.correlate(QUERY, live=t).run()) == expected
-    assert comparable(ost.correlate(QUERY, live=t, strategy="archive_first", recent_rows=2).run()) == expected
+    assert comparable(ost.correlate(QUERY).run(t)) == expected
+    assert comparable(ost.correlate(QUERY, strategy="archive_first", recent_rows=2).run(t)) == expected
     archive_of_others = t.where("symbol IN ('A', 'B')")
     expected_of_two = in_process(QUERY, table, table.filter(pa.compute.is_in(table["symbol"], pa.array(["A", "B"]))))
-    assert comparable(ost.correlate(QUERY, live=t, archive=archive_of_others).run()) == expected_of_two
+    assert comparable(ost.correlate(QUERY, archive=archive_of_others).run(t)) == expected_of_two
 
 
 # --- where it may stand -----------------------------------------------------------------------------------------------
@@ -147,13 +147,13 @@ PLACES = {
 
 @pytest.mark.parametrize("place", PLACES)
 def test_a_correlation_may_replace_two_tables(t: DataFrame, table: pa.Table, place: str) -> None:
-    pairs = ost.correlate(QUERY, live=table).run().table.column(2).value_counts().to_pylist()
+    pairs = ost.correlate(QUERY).run(table).table.column(2).value_counts().to_pylist()
     expected = sorted((pair["values"], pair["counts"]) for pair in pairs)
     assert values(ost.sql(COUNTED.format(PLACES[place]), t=t)) == expected
 
 
 def test_results_feed_a_further_pattern(t: DataFrame, table: pa.Table) -> None:
-    pairs = ost.correlate(QUERY, live=table).run().table
+    pairs = ost.correlate(QUERY).run(table).table
     wide = pairs.rename_columns([f"{name}{at}" for at, name in enumerate(pairs.column_names)])
     clause = (
         "MATCH_RECOGNIZE (PARTITION BY symbol2 ORDER BY correlation_start0, correlation_end1, f3, l4, af6, al7 "
@@ -260,7 +260,7 @@ REFUSED = {
 @pytest.mark.parametrize("code", REFUSED)
 def test_errors_point_into_the_statement(t: DataFrame, code: str) -> None:
     text, word = REFUSED[code]
-    for ask in (lambda: ost.sql(text, t=t), lambda: ost.correlate(text, live=t).run()):
+    for ask in (lambda: ost.sql(text, t=t), lambda: ost.correlate(text).run(t)):
         with pytest.raises(ost.QueryError) as caught:
             ask()
         assert caught.value.code == code
@@ -281,7 +281,7 @@ def test_correlations_that_ost_sql_refuses(spark: SparkSession, t: DataFrame) ->
     with pytest.raises(ost.QueryError, match="CORRELATION_KEYS"):
         ost.sql(QUERY.replace("JOIN t", "JOIN old"), t=t, old=t.selectExpr("1 AS symbol", "ts", "price", "id"))
     with pytest.raises(ost.QueryError, match="CORRELATION_NOT_SUPPORTED"):
-        ost.correlate(f"SELECT * FROM t {LIVE} AS live", live=t).run()
+        ost.correlate(f"SELECT * FROM t {LIVE} AS live").run(t)
 
 
 def test_explain_of_dataframes(t: DataFrame) -> None:

@@ -88,11 +88,9 @@ def kept_rows(count: int) -> CorrelationOptions:
 
 def test_stream_and_finish_are_batch(source: Source, table: pa.Table) -> None:
     source.add(*pieces(table, 50, 100))
-    correlation = ost.correlate(
-        NAMED, live=source.read("5 seconds"), archive=str(source.folder / "archive"), recent_rows=3
-    )
+    correlation = ost.correlate(NAMED, archive=str(source.folder / "archive"), recent_rows=3)
     folders = {"output": source.output, "checkpoint": source.checkpoint, "write_archive": True}
-    started = correlation.start(**folders, buckets=3, trigger=NOW)
+    started = correlation.start(source.read("5 seconds"), **folders, buckets=3, trigger=NOW)
     assert started.awaitTermination(120)
     written = source.session.read.parquet(source.output)
     assert {row[0] for row in written.select("batch_id").distinct().collect()} >= {1, 2}
@@ -379,7 +377,7 @@ PAIR = QUERY.removeprefix("SELECT * FROM ")
 def test_text_that_a_stream_cannot_answer(source: Source, table: pa.Table, text: str) -> None:
     live = source.add(table.slice(0, 5)).read()
     with pytest.raises(ost.QueryError, match="CORRELATION_NOT_SUPPORTED"):
-        ost.correlate(text, live=live).start(output=source.output, checkpoint=source.checkpoint)
+        ost.correlate(text).start(live, output=source.output, checkpoint=source.checkpoint)
 
 
 def test_an_archive_of_another_stream(source: Source, table: pa.Table) -> None:
@@ -388,9 +386,9 @@ def test_an_archive_of_another_stream(source: Source, table: pa.Table) -> None:
     source.session.createDataFrame(table).write.parquet(f"{archive}/batch_id=0/bucket=0")
     folders: dict[str, Any] = {"output": print, "checkpoint": source.checkpoint, "write_archive": True}
     with pytest.raises(ost.QueryError, match="holds rows already"):
-        ost.correlate(QUERY, live=live, archive=archive).start(**folders)
+        ost.correlate(QUERY, archive=archive).start(live, **folders)
     with pytest.raises(ost.QueryError, match="start takes a stream"):
-        ost.correlate(QUERY, live=source.session.createDataFrame(table), archive=archive).start(**folders)
+        ost.correlate(QUERY, archive=archive).start(source.session.createDataFrame(table), **folders)
 
 
 def test_nothing_to_finish(stream: Stream) -> None:

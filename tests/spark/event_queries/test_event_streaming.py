@@ -35,7 +35,7 @@ QUERIES = {
 
 def answer(text: str) -> ost.EventsQuery:
     """Few buckets, because tests have few groups."""
-    return ost.events(text).with_options(buckets=4)
+    return ost.events(text, buckets=4)
 
 
 @pytest.mark.parametrize("text", QUERIES.values(), ids=QUERIES)
@@ -54,8 +54,8 @@ def test_a_workload_is_one_stream(source: Source) -> None:
     source.add(*pieces(table, 150, 300))
     texts = [QUERIES["sums"], QUERIES["sums"].replace("SEQ(Low l,", "SEQ(Mid l,")]
     workload = ost.Workload(texts, buckets=4)
-    result = source.run(workload.run(source.read()).rows)
-    expected = workload.run(table).rows
+    result = source.run(workload.run(source.read()).table)
+    expected = workload.run(table).table
     assert result.schema.names == expected.schema.names
     assert rows(result, source.finish()) == rows(expected)
 

@@ -125,7 +125,7 @@ QUERIES = {
 @pytest.mark.parametrize("name", QUERIES)
 def test_spark_gives_the_rows_of_a_match_in_process(df: DataFrame, table: pa.Table, name: str) -> None:
     query = ost.events(QUERIES[name], type=None if "TYPE" in QUERIES[name] else "kind", time="ts")
-    query = query.with_options(numbers="text")
+    query = ost.events(query, numbers="text")
     expected = ost.match(query, table)
     result = df.transform(query)
     assert result.columns == expected.column_names
@@ -175,7 +175,7 @@ def test_a_workload_is_one_dataframe(df: DataFrame, table: pa.Table) -> None:
     workload = ost.Workload(queries, type="kind", time="ts", numbers="text")
     expected, result = workload.run(table), workload.run(df)
     assert result.rows.columns == expected.rows.column_names
-    assert rows(result.rows) == rows(expected.rows)
+    assert rows(result.table) == rows(expected.table)
     for name in ("groups", "windows", "matches"):
         assert rows(result[name]) == rows(expected[name])
 
@@ -186,7 +186,7 @@ def test_queries_with_one_group_by_are_shuffled_once(df: DataFrame) -> None:
         for first in ("Request", "Pickup")
         for same in ("", "WHERE SAME[`my district`]")
     ]
-    result = ost.Workload(texts, type="kind", time="ts").run(df).rows
+    result = ost.Workload(texts, type="kind", time="ts").run(df).table
     result.createOrReplaceTempView("ost_plan")
     plan = str(df.sparkSession.sql("EXPLAIN SELECT * FROM ost_plan").collect()[0][0])
     df.sparkSession.catalog.dropTempView("ost_plan")
@@ -205,9 +205,9 @@ def test_a_number_that_is_too_large_raises(session: SparkSession) -> None:
     assert error is not None
     assert error.code == "NUMBER_TOO_LARGE"
     assert "g = 'x'" in error.message
-    assert df.transform(query.with_options(numbers="text")).first().n == str(2**199 - 1)  # type: ignore[union-attr]
-    assert df.transform(query.with_options(approximate=True)).first().n == pytest.approx(2.0**199)  # type: ignore[union-attr]
-    assert df.transform(query.with_options(numbers="log10")).first().n == pytest.approx(199 * np.log10(2))  # type: ignore[union-attr]
+    assert df.transform(ost.events(query, numbers="text")).first().n == str(2**199 - 1)  # type: ignore[union-attr]
+    assert df.transform(ost.events(query, approximate=True)).first().n == pytest.approx(2.0**199)  # type: ignore[union-attr]
+    assert df.transform(ost.events(query, numbers="log10")).first().n == pytest.approx(199 * np.log10(2))  # type: ignore[union-attr]
 
 
 def test_errors_of_spark_have_a_caret(df: DataFrame) -> None:

@@ -47,12 +47,12 @@ def test_rounds_of_joins_equal_one_process(spark: SparkSession, simple: bool) ->
     triples, types = graph_of(7)
     starts = ["n0", "n1", "n5", "nowhere"]
     options: dict[str, Any] = {"start": starts, "simple": simple, "max_hops": 3}
-    expected = ost.paths(triples, QUERIES, node_types=types, **options)
+    expected = ost.paths(QUERIES, node_types=types, **options).run(triples)
     df, kinds = spark.createDataFrame(triples.to_pandas()), spark.createDataFrame(types.to_pandas())
-    result = ost.paths(df, QUERIES, node_types=kinds, **options)
+    result = ost.paths(QUERIES, node_types=kinds, **options).run(df)
     assert expected.table.num_rows > 30
     assert rows_of(row.asDict() for row in result.collect()) == rows_of(expected.table.to_pylist())
-    ends = ost.paths(df, QUERIES, node_types=kinds, **options, end=["n2", "n3"])
+    ends = ost.paths(QUERIES, node_types=kinds, **options, end=["n2", "n3"]).run(df)
     assert rows_of(row.asDict() for row in ends.collect()) == [
         row for row in rows_of(expected.table.to_pylist()) if row[-1] in ("n2", "n3")
     ]
@@ -62,8 +62,8 @@ def test_starts_may_be_a_dataframe(spark: SparkSession) -> None:
     triples, _ = graph_of(3)
     df = spark.createDataFrame(triples.to_pandas())
     starts = spark.createDataFrame([("n1",), ("n1",), (None,)], "who string")
-    expected = ost.paths(triples, "a / ^a", start="n1")
-    assert rows_of(row.asDict() for row in ost.paths(df, "a / ^a", start=starts).collect()) == rows_of(
+    expected = ost.paths("a / ^a", start="n1").run(triples)
+    assert rows_of(row.asDict() for row in ost.paths("a / ^a", start=starts).run(df).collect()) == rows_of(
         expected.table.to_pylist()
     )
 
@@ -72,28 +72,28 @@ def test_types_that_are_numbers(spark: SparkSession) -> None:
     triples, _ = graph_of(3)
     types = pa.table({"node": ["n1", "n2", "n3", "n4"], "kind": [1, 2, 1, None]})
     starts = [f"n{i}" for i in range(12)]
-    expected = ost.paths(triples, ".[`1`]", start=starts, node_types=types)
+    expected = ost.paths(".[`1`]", start=starts, node_types=types).run(triples)
     df = spark.createDataFrame(triples.to_pandas())
     kinds = spark.createDataFrame([("n1", 1), ("n2", 2), ("n3", 1), ("n4", None)], "node string, kind int")
-    result = ost.paths(df, ".[`1`]", start=starts, node_types=kinds)
+    result = ost.paths(".[`1`]", start=starts, node_types=kinds).run(df)
     assert expected.table.num_rows > 0
     assert rows_of(row.asDict() for row in result.collect()) == rows_of(expected.table.to_pylist())
     many = [f"a[t{i}]" for i in range(40)]
     with pytest.raises(ost.QueryError, match="different tests of node types"):
-        ost.paths(df, many, start="n1", node_types=kinds)
+        ost.paths(many, start="n1", node_types=kinds).run(df)
     with pytest.raises(ost.QueryError, match="node_types is a DataFrame"):
-        ost.paths(df, "a[P]", start="n1", node_types=types)
-    assert ost.paths(df, many, start="n1").count() == 0  # no node has a type
+        ost.paths("a[P]", start="n1", node_types=types).run(df)
+    assert ost.paths(many, start="n1").run(df).count() == 0  # no node has a type
 
 
 def test_bounds_and_very_long_paths_are_refused(spark: SparkSession) -> None:
     df = spark.createDataFrame(graph_of(3)[0].to_pandas())
     with pytest.raises(ost.QueryError, match="walked by joins"):
-        ost.paths(df, "a", start="n1", latency_bound="5 ms")
+        ost.paths("a", start="n1", latency_bound="5 ms").run(df)
     with pytest.raises(ost.QueryError, match="walked by joins"):
-        ost.paths(df, "a", start="n1", max_partial_paths=5)
+        ost.paths("a", start="n1", max_partial_paths=5).run(df)
     with pytest.raises(ost.QueryError, match="100 edges far") as caught:
-        ost.paths(df, "a*", start="n1", max_hops=10**9)
+        ost.paths("a*", start="n1", max_hops=10**9).run(df)
     assert caught.value.code == "PATTERN_TOO_LARGE"
 
 

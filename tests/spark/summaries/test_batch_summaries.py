@@ -48,7 +48,7 @@ def df(spark: SparkSession) -> DataFrame:
 
 
 def order_summary(expression: str = "A (B|C)* C", **options: Any) -> ost.StreamSummary:
-    defaults = {"type": "kind", "order_by": "ts", "within": "1 minute", "size": 7}
+    defaults = {"type": "kind", "time": "ts", "within": "1 minute", "size": 7}
     return ost.summary(expression, **{**defaults, **options})
 
 
@@ -71,16 +71,16 @@ def _in_utc(value: Any) -> Any:
 
 QUERIES: dict[str, dict[str, Any]] = {
     "no keys": {},
-    "one key": {"partition_by": "my account"},
-    "keys of doubles": {"partition_by": ("x.y", "my account"), "aggregate": "SUM(price)"},
-    "sum": {"partition_by": "my account", "aggregate": "SUM(fare)"},
-    "mean": {"partition_by": "my account", "aggregate": "AVG(n)", "strategy": "fifo"},
-    "text": {"partition_by": "my account", "aggregate": "SUM(n)", "numbers": "text"},
-    "logarithms": {"partition_by": "my account", "numbers": "log10"},
-    "whole numbers as times": {"order_by": ("tick", "n"), "within": 60, "partition_by": "my account"},
-    "keyed types": {"partition_by": "my account", "keyed_types": ("A", "C")},
-    "next": {"selection": "skip till next match", "partition_by": "my account"},
-    "random": {"strategy": "random", "seed": 9, "partition_by": "my account"},
+    "one key": {"keys": "my account"},
+    "keys of doubles": {"keys": ("x.y", "my account"), "aggregate": "SUM(price)"},
+    "sum": {"keys": "my account", "aggregate": "SUM(fare)"},
+    "mean": {"keys": "my account", "aggregate": "AVG(n)", "eviction": ost.Eviction(strategy="fifo")},
+    "text": {"keys": "my account", "aggregate": "SUM(n)", "numbers": "text"},
+    "logarithms": {"keys": "my account", "numbers": "log10"},
+    "whole numbers as times": {"time": ("tick", "n"), "within": 60, "keys": "my account"},
+    "keyed types": {"keys": "my account", "event_types": ost.EventTypes(keyed=("A", "C"))},
+    "next": {"selection": "skip till next match", "keys": "my account"},
+    "random": {"eviction": ost.Eviction(strategy="random", seed=9), "keys": "my account"},
 }
 
 
@@ -125,41 +125,41 @@ def counted(result: DataFrame) -> list[tuple[Any, ...]]:
 
 def test_answers_at_a_list_of_times(df: DataFrame) -> None:
     early, late = BEGIN + timedelta(seconds=50), BEGIN + timedelta(seconds=300)
-    result = order_summary(partition_by="my account").run(df, at=[early, late])
+    result = order_summary(keys="my account").run(df, at=[early, late]).table
     assert result.count() == 14
     for moment in (early, late):
         there = result.where(F.col("asked_at") == F.lit(moment))
-        assert counted(there) == fed_until(moment, partition_by="my account")
+        assert counted(there) == fed_until(moment, keys="my account")
 
 
 def test_times_are_those_of_the_sessions_clock(df: DataFrame) -> None:
     session = df.sparkSession.newSession()
     session.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     there = session.createDataFrame(TABLE)
-    summary, moment = order_summary(partition_by="my account"), BEGIN + timedelta(seconds=120)
+    summary, moment = order_summary(keys="my account"), BEGIN + timedelta(seconds=120)
     on_clock = ["2024-05-01 21:02:00", datetime(2024, 5, 1, 21, 2), moment]
     for written in on_clock:
-        assert counted(summary.run(there, at=[written])) == fed_until(moment, partition_by="my account")
+        assert counted(summary.run(there, at=[written]).table) == fed_until(moment, keys="my account")
 
 
 def test_answers_at_trigger_rows(df: DataFrame) -> None:
     flagged = df.withColumn("ask", F.expr("kind = 'X' AND n = 2"))
-    result = order_summary(partition_by="my account").run(flagged, at="ASK")
+    result = order_summary(keys="my account").run(flagged, at="ASK").table
     triggers = {(row["my account"], row["ts"]) for row in flagged.where("ask AND ts IS NOT NULL").collect()}
     assert {(row["my account"], row["asked_at"]) for row in result.collect()} == triggers
     assert len(triggers) == result.count() > 5
     one = result.orderBy("asked_at").first()
     assert one is not None
     moment = one["asked_at"].astimezone(UTC)
-    assert (one["my account"], one["count"], one["seen"]) in fed_until(moment, partition_by="my account")
+    assert (one["my account"], one["count"], one["seen"]) in fed_until(moment, keys="my account")
 
 
 def test_answers_without_rows(df: DataFrame) -> None:
     nothing = df.where("1 = 0")
-    assert nothing.transform(order_summary(partition_by="my account")).collect() == []
+    assert nothing.transform(order_summary(keys="my account")).collect() == []
     answer = nothing.transform(order_summary(aggregate="SUM(n)")).collect()
     assert [tuple(row) for row in answer] == [(None, None, 0, 0, [])]
-    assert [row["count"] for row in order_summary().run(nothing, at=[BEGIN]).collect()] == [0]
+    assert [row["count"] for row in order_summary().run(nothing, at=[BEGIN]).table.collect()] == [0]
 
 
 def test_nothing_runs_before_an_action(df: DataFrame) -> None:
@@ -178,7 +178,7 @@ def test_nothing_runs_before_an_action(df: DataFrame) -> None:
         ({}, "asked", "UNKNOWN_COLUMN"),
         ({}, ["noon"], "INVALID_OPTION"),
         ({}, [12], "INVALID_OPTION"),
-        ({"order_by": "tick", "within": 60}, ["2024-05-01"], "INVALID_OPTION"),
+        ({"time": "tick", "within": 60}, ["2024-05-01"], "INVALID_OPTION"),
     ],
 )
 def test_refused_before_anything_runs(df: DataFrame, options: dict[str, Any], at: Any, code: str) -> None:

@@ -46,11 +46,11 @@ def summary(**changes: Any) -> ost.StreamSummary:
     settings: dict[str, Any] = {
         "expression": "E (H|K)* E",
         "type": "kind",
-        "order_by": "ts",
+        "time": "ts",
         "within": "20 seconds",
         "size": 6,
         "aggregate": "SUM(price)",
-        "partition_by": ("account", "region"),
+        "keys": ("account", "region"),
         "half_life": 20,
         "buckets": 4,
     }
@@ -101,13 +101,13 @@ def updates(source: Source, answer: DataFrame) -> list[list[dict[str, Any]]]:
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"aggregate": "COUNT", "partition_by": "account"}, {"aggregate": "AVG(price)", "partition_by": (), "size": 9}],
+    [{}, {"aggregate": "COUNT", "keys": "account"}, {"aggregate": "AVG(price)", "keys": (), "size": 9}],
     ids=["sum", "count of one key column", "average without keys"],
 )
 def test_trigger_rows_get_the_answers_of_the_process(source: Source, changes: dict[str, Any]) -> None:
     table, description = orders(), summary(**changes)
     source.add(*pieces(table, 150, 160, 300))
-    result = source.run(description.run(source.read(), trigger_events=ASKS))
+    result = source.run(description.run(source.read(), trigger_events=ASKS).table)
     rest = source.finish()
     assert rest.schema.names == result.schema.names
     assert rows(result, rest) == rows(expected(description, table, at="ASK"))
@@ -117,7 +117,7 @@ def test_trigger_rows_get_the_answers_of_the_process(source: Source, changes: di
 def test_every_micro_batch_answers_for_its_keys(source: Source) -> None:
     table, description = orders(), summary()
     source.add(*pieces(table, 150, 160, 300))
-    result = updates(source, description.run(source.read()))
+    result = updates(source, description.run(source.read()).table)
     latest: dict[Any, dict[str, Any]] = {}
     for batch in result:
         keys = [(row["account"], row["region"]) for row in batch]
@@ -134,7 +134,7 @@ def test_late_rows_are_counted_and_dropped(source: Source) -> None:
     first, second, third = pieces(table, 150, 300)
     late = table.slice(0, 3)
     source.add(first, second, pa.concat_tables([late, third]))
-    result = source.run(description.run(source.read(), trigger_events=ASKS))
+    result = source.run(description.run(source.read(), trigger_events=ASKS).table)
     assert source.count("late_rows") == 3
     assert rows(result, source.finish()) == rows(expected(description, table, at="ASK"))
 
@@ -142,9 +142,9 @@ def test_late_rows_are_counted_and_dropped(source: Source) -> None:
 def test_numbers_too_large_raise(source: Source) -> None:
     ones = pa.table({"ts": seconds(*range(140)), "kind": ["E"] * 140})
     source.add(ones, pa.table({"ts": seconds(1000, 2000), "kind": ["E", "E"]}))
-    description = ost.summary("E+", type="kind", order_by="ts", within="1 hour", size=200)
+    description = ost.summary("E+", type="kind", time="ts", within="1 hour", size=200)
     with pytest.raises(Exception, match="NUMBER_TOO_LARGE") as raised:
-        updates(source, description.run(source.read()))
+        updates(source, description.run(source.read()).table)
     assert "Traceback" not in str(ost.unwrap(raised.value))
 
 
@@ -154,7 +154,7 @@ def test_numbers_too_large_raise(source: Source) -> None:
 def test_ask_at_any_time(source: Source) -> None:
     table, description = orders(), summary()
     source.add(*pieces(table, 150, 300))
-    everything = description.run(source.read(), trigger_events=ASKS)
+    everything = description.run(source.read(), trigger_events=ASKS).table
     query = everything.writeStream.option("checkpointLocation", source.checkpoint).format("noop").start()
     try:
         query.processAllAvailable()
@@ -175,22 +175,22 @@ def test_ask_at_any_time(source: Source) -> None:
 
 def test_unknown_and_invalid_keys(source: Source) -> None:
     source.add(orders(40))
-    source.run(summary().run(source.read(), trigger_events=ASKS))
+    source.run(summary().run(source.read(), trigger_events=ASKS).table)
 
     def ask(key: Any) -> ost.SummaryAnswer:
         return ost.summary_answer(source.session, source.checkpoint, key)
 
     nobody = ask((99, "eu"))
-    assert (nobody.value, nobody.count, nobody.seen, nobody.kept, nobody.asked_at) == (None, 0, 0, (), None)
+    assert (nobody.value, nobody.count, nobody.seen, nobody.kept_events, nobody.asked_at) == (None, 0, 0, (), None)
     for key in (None, 1, (1,), (1, "eu", 2), {"account": 1}, ("one", "eu")):
         with pytest.raises(QueryError, match="SUMMARY_KEY"):
             ask(key)
 
 
 def test_without_keys_there_is_nothing_to_name(source: Source) -> None:
-    table, description = orders(), summary(partition_by=())
+    table, description = orders(), summary(keys=())
     source.add(*pieces(table, 200))
-    updates(source, description.run(source.read()))
+    updates(source, description.run(source.read()).table)
     answer = ost.summary_answer(source.session, source.checkpoint)
     assert answer.seen > 200 and answer.key == {}
     with pytest.raises(QueryError, match="SUMMARY_KEY"):
@@ -199,7 +199,7 @@ def test_without_keys_there_is_nothing_to_name(source: Source) -> None:
 
 def test_ask_reads_again_if_files_vanish(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     source.add(orders(200))
-    source.run(summary().run(source.read(), trigger_events=ASKS))
+    source.run(summary().run(source.read(), trigger_events=ASKS).table)
     answer = ost.summary_answer(source.session, source.checkpoint, (1, "eu"))
     read, failures = summary_ask.pages_of, 2
 
@@ -230,7 +230,7 @@ def test_checkpoints_of_other_queries_are_refused(source: Source) -> None:
 
 def test_a_summary_has_no_partial_matches(source: Source) -> None:
     source.add(orders(40))
-    source.run(summary().run(source.read(), trigger_events=ASKS))
+    source.run(summary().run(source.read(), trigger_events=ASKS).table)
     with pytest.raises(QueryError, match="NO_STATE") as raised:
         ost.stream_state(source.session, source.checkpoint)
     assert "ost.summary_answer" in str(raised.value.hint)
@@ -242,13 +242,16 @@ def test_a_summary_has_no_partial_matches(source: Source) -> None:
 @pytest.mark.parametrize(
     ("code", "run"),
     [
-        ("STREAM_NEEDS_WATERMARK", lambda source: summary().run(source.read(None))),
-        ("STREAM_NOT_SUPPORTED", lambda source: summary(keyed_types=["E"]).run(source.read())),
-        ("UNKNOWN_COLUMN", lambda source: summary(type="kinds").run(source.read())),
-        ("UNKNOWN_COLUMN", lambda source: summary().run(source.read(), trigger_events="kindly = 1")),
-        ("SYNTAX_ERROR", lambda source: summary().run(source.read(), trigger_events="kind = =")),
-        ("TYPE_MISMATCH", lambda source: summary().run(source.read(), trigger_events="price")),
-        ("INVALID_OPTION", lambda source: summary().run(source.read(), at=["2024-01-01"])),
+        ("STREAM_NEEDS_WATERMARK", lambda source: summary().run(source.read(None)).table),
+        (
+            "STREAM_NOT_SUPPORTED",
+            lambda source: summary(event_types=ost.EventTypes(keyed=["E"])).run(source.read()).table,
+        ),
+        ("UNKNOWN_COLUMN", lambda source: summary(type="kinds").run(source.read()).table),
+        ("UNKNOWN_COLUMN", lambda source: summary().run(source.read(), trigger_events="kindly = 1").table),
+        ("SYNTAX_ERROR", lambda source: summary().run(source.read(), trigger_events="kind = =").table),
+        ("TYPE_MISMATCH", lambda source: summary().run(source.read(), trigger_events="price").table),
+        ("INVALID_OPTION", lambda source: summary().run(source.read(), at=["2024-01-01"]).table),
     ],
 )
 def test_queries_that_a_stream_cannot_answer_are_refused(
@@ -261,11 +264,11 @@ def test_queries_that_a_stream_cannot_answer_are_refused(
 
 def test_another_definition_refuses_the_state(source: Source) -> None:
     source.add(orders(100))
-    source.run(summary().run(source.read(), trigger_events=ASKS))
+    source.run(summary().run(source.read(), trigger_events=ASKS).table)
     source.add(orders(100, seed=4))
     with pytest.raises(Exception, match="STATE_OF_OTHER_QUERY"):
-        source.run(summary(size=7).run(source.read(), trigger_events=ASKS))
-    source.run(summary().run(source.read(), trigger_events="kind = 'other'"))  # the trigger rows may change
+        source.run(summary(size=7).run(source.read(), trigger_events=ASKS).table)
+    source.run(summary().run(source.read(), trigger_events="kind = 'other'").table)  # the trigger rows may change
 
 
 # --- started again ----------------------------------------------------------------------------------------------------
@@ -279,9 +282,9 @@ def test_stopped_and_started_again(source: Source) -> None:
     table, description = orders(), summary()
     first, second, third = pieces(table, 150, 300)
     source.add(first)
-    source.run(description.run(source.read(), trigger_events=ASKS))
+    source.run(description.run(source.read(), trigger_events=ASKS).table)
     source.add(second, third)
-    result = source.run(description.run(source.read(), trigger_events=ASKS))
+    result = source.run(description.run(source.read(), trigger_events=ASKS).table)
     assert rows(result, source.finish()) == rows(expected(description, table, at="ASK"))
 
 
@@ -296,7 +299,7 @@ from tests.spark.summaries.test_summary_streaming import ASKS, summary
 
 settings = {"spark.sql.shuffle.partitions": 2, "spark.sql.session.timeZone": "UTC", STATE_STORE: ROCKSDB}
 source = Source(Path(sys.argv[1]), local_session(cores=2, **settings))
-source.run(summary().run(source.read(), trigger_events=ASKS))
+source.run(summary().run(source.read(), trigger_events=ASKS).table)
 """
 
 
@@ -310,7 +313,7 @@ def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start) ->
     os.killpg(victim.pid, signal.SIGKILL)
     victim.wait()
     assert 3 not in batches(source, "commits")
-    result = source.run(description.run(source.read(), trigger_events=ASKS))
+    result = source.run(description.run(source.read(), trigger_events=ASKS).table)
     assert min(batch.batchId for batch in source.progress) == 3  # the stream resumed
     assert rows(result, source.finish()) == rows(expected(description, table, at="ASK"))
     watermark = source.progress[-1].eventTime["watermark"]

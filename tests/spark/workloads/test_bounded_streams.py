@@ -39,7 +39,7 @@ def unnumbered(*tables: pa.Table) -> list[str]:
 def test_stream_and_finish_are_batch(source: Source, name: str) -> None:
     table = trades(400)
     source.add(*pieces(table, 150, 300))
-    query = ost.events(QUERIES[name]).with_options(buckets=4)
+    query = ost.events(QUERIES[name], buckets=4)
     result = source.run(source.read().transform(query))
     rest = source.finish()
     assert rest.schema.names == result.schema.names
@@ -57,8 +57,8 @@ def test_a_workload_of_all_kinds(source: Source) -> None:
     table = trades(400)
     source.add(*pieces(table, 150, 300))
     bounded_workload = workload()
-    result = source.run(bounded_workload.run(source.read()).rows)
-    expected = bounded_workload.run(table).rows
+    result = source.run(bounded_workload.run(source.read()).table)
+    expected = bounded_workload.run(table).table
     assert result.schema.names == expected.schema.names
     rest = [ost.finish_stream(source.session, source.checkpoint, operator=number).toArrow() for number in range(2)]
     assert _values(result, *rest) == _values(expected)
@@ -81,7 +81,7 @@ BOUND = {"latency_bound": "5 ns", "clock": ost.VirtualClock()}
 
 
 def bounded(read: Any) -> Any:
-    return ost.Workload([QUERIES["span"], QUERIES["absence"]], buckets=4, **BOUND).run(read).with_metrics
+    return ost.Workload([QUERIES["span"], QUERIES["absence"]], buckets=4, **BOUND).run(read).table_with_report
 
 
 def test_a_bound_gives_a_subset_and_reports_losses(source: Source) -> None:
@@ -89,10 +89,10 @@ def test_a_bound_gives_a_subset_and_reports_losses(source: Source) -> None:
     source.add(*pieces(table, 1_000, 2_000))
     queries = [QUERIES["span"], QUERIES["absence"]]
     mixed = ost.Workload(queries, buckets=4, latency_bound={"q1": "5 ns"}, clock=ost.VirtualClock())
-    result = source.run(mixed.run(source.read()).with_metrics)
+    result = source.run(mixed.run(source.read()).table_with_report)
     reports = [row["report"] for row in result.to_pylist() if row["report"] is not None]
     matched = result.filter(pa.compute.is_null(result["report"]))
-    exact = ost.Workload(queries).run(table).rows
+    exact = ost.Workload(queries).run(table).table
     assert {row["query"] for row in reports} == {"q1", "q2"}
     assert {row["query"] for row in reports if row["dropped"]} == {"q1"}
     assert _events(matched) < _events(exact)
@@ -110,7 +110,9 @@ def _events(table: pa.Table) -> set[str]:
 
 def test_metrics_of_a_stream(source: Source) -> None:
     source.add(*pieces(trades(300), 150))
-    metrics = ost.Workload([QUERIES["span"]], latency_bound="1 s", clock=ost.VirtualClock()).run(source.read()).metrics
+    metrics = (
+        ost.Workload([QUERIES["span"]], latency_bound="1 s", clock=ost.VirtualClock()).run(source.read()).report.table
+    )
     assert metrics is not None
     result = source.run(metrics)
     assert set(result["query"].to_pylist()) == {"q1"} and set(result["dropped"].to_pylist()) == {0}
@@ -119,14 +121,14 @@ def test_metrics_of_a_stream(source: Source) -> None:
 
 def test_a_stream_resumes_with_another_bound_but_not_with_a_ratio(source: Source) -> None:
     def bounded(**options: Any) -> DataFrame:
-        return ost.Workload([QUERIES["span"]], buckets=4, **{**BOUND, **options}).run(source.read()).rows
+        return ost.Workload([QUERIES["span"]], buckets=4, **{**BOUND, **options}).run(source.read()).table
 
     table = trades(2_000)
     source.add(table.slice(0, 1_000))
     tight = source.run(bounded()).num_rows
     source.add(table.slice(1_000))
     result = source.run(bounded(latency_bound="1 s", weights={"q1": 2.0}))
-    exact, before = (ost.Workload([QUERIES["span"]]).run(rows).rows for rows in (table, table.slice(0, 1_000)))
+    exact, before = (ost.Workload([QUERIES["span"]]).run(rows).table for rows in (table, table.slice(0, 1_000)))
     assert _events(result) < _events(exact) and tight < before.num_rows
     assert result.num_rows - tight > 0.95 * (exact.num_rows - before.num_rows)
     source.add(trades(100, seed=8))
@@ -140,15 +142,15 @@ def test_a_clock_that_its_checkpoint_cannot_store_is_refused(source: Source) -> 
 
     source.add(trades(10))
     with pytest.raises(QueryError, match="INVALID_OPTION: a stream can't keep this clock"):
-        source.run(ost.Workload([QUERIES["span"]], latency_bound="1 s", clock=Slow()).run(source.read()).rows)
+        source.run(ost.Workload([QUERIES["span"]], latency_bound="1 s", clock=Slow()).run(source.read()).table)
 
 
 def test_a_changed_workload_refuses_the_state(source: Source) -> None:
     source.add(trades(100))
-    source.run(ost.Workload([QUERIES["span"]], buckets=4).run(source.read()).rows)
+    source.run(ost.Workload([QUERIES["span"]], buckets=4).run(source.read()).table)
     source.add(trades(100, seed=8))
     with pytest.raises(Exception, match="STATE_OF_OTHER_QUERY"):
-        source.run(ost.Workload([QUERIES["absence"]], buckets=4).run(source.read()).rows)
+        source.run(ost.Workload([QUERIES["absence"]], buckets=4).run(source.read()).table)
 
 
 @pytest.mark.parametrize(

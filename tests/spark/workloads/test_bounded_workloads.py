@@ -56,16 +56,16 @@ def df(spark: SparkSession, table: pa.Table) -> DataFrame:
 def test_without_a_bound_the_rows_are_those_of_one_process(df: DataFrame, table: pa.Table, sharing: str) -> None:
     workload = ost.Workload([FIRST, SECOND, ABSENCE, NEXT, NO_GROUP, COUNT], sharing=sharing)
     result, expected = workload.run(df), workload.run(table)
-    assert rows(result.rows) == rows(expected.rows)
+    assert rows(result.table) == rows(expected.table)
     assert rows(result["q3"]) == rows(expected["q3"])
-    assert result.metrics is None and result.with_metrics is None
+    assert result.report.table is None and result.table_with_report is None
 
 
 def test_a_bound_gives_a_subset_and_reports_losses(spark: SparkSession) -> None:
     table = events(4_000)
     workload = ost.Workload([FIRST, SECOND, NO_GROUP], latency_bound={"q1": "5 ns"}, clock=CLOCK)
     exact = ost.Workload([FIRST, SECOND, NO_GROUP]).run(table)
-    both = workload.run(spark.createDataFrame(table)).with_metrics
+    both = workload.run(spark.createDataFrame(table)).table_with_report
     assert both is not None
     all_rows = both.persist()
     reports = all_rows.where("report IS NOT NULL").select("query", "report.*").collect()
@@ -74,7 +74,7 @@ def test_a_bound_gives_a_subset_and_reports_losses(spark: SparkSession) -> None:
     dropped = {query: sum(row["dropped"] for row in reports if row["query"] == query) for query in ("q1", "q2")}
     assert dropped["q1"] > 0 == dropped["q2"]
     matched = all_rows.where("report IS NULL")
-    known = _matches(exact.rows.to_pylist())
+    known = _matches(exact.table.to_pylist())
     result = _matches([row.asDict(recursive=True) for row in matched.collect()])
     assert Counter(result) < Counter(known)  # rows may have equal times and values, so matches may look equal
     assert _unbounded(result) == _unbounded(known)
@@ -96,21 +96,21 @@ def _matches(result: list[dict[str, object]]) -> list[str]:
 
 def test_metrics_have_a_row_for_each_task_and_query(df: DataFrame) -> None:
     result = ost.Workload([FIRST, SECOND], latency_bound="1 s", clock=CLOCK).run(df)
-    assert result.metrics is not None
-    assert result.metrics.columns == [field.name for field in REPORT_TYPE]
-    metrics = result.metrics.collect()
+    assert result.report.table is not None
+    assert result.report.table.columns == [field.name for field in REPORT_TYPE]
+    metrics = result.report.table.collect()
     assert {row["query"] for row in metrics} == {"q1", "q2"} and 2 <= len(metrics) <= 6
     assert all(row["dropped"] == 0 for row in metrics)
     assert "report" not in result.rows.columns
-    assert result.rows.count() == ost.Workload([FIRST, SECOND]).run(df).rows.count()
+    assert result.table.count() == ost.Workload([FIRST, SECOND]).run(df).table.count()
 
 
 def test_metrics_have_the_losses_of_each_period(spark: SparkSession) -> None:
     table = events(4_000)
     result = ost.Workload([NO_GROUP], latency_bound="5 ns", clock=CLOCK).run(spark.createDataFrame(table))
-    assert result.metrics is not None
-    (row,) = result.metrics.collect()
-    local = ost.Workload([NO_GROUP], latency_bound="5 ns", clock=CLOCK).run(table).report.by_period()
+    assert result.report.table is not None
+    (row,) = result.report.table.collect()
+    local = ost.Workload([NO_GROUP], latency_bound="5 ns", clock=CLOCK).run(table).reports[0].by_period()
     periods = [{"query": "q1", **period.asDict()} for period in row["periods"]]
     assert periods == local.to_pylist() and len(periods) > 1
     assert sum(period["dropped"] for period in periods) == row["dropped"] > 0
@@ -118,7 +118,7 @@ def test_metrics_have_the_losses_of_each_period(spark: SparkSession) -> None:
 
 def test_explain_of_a_result_points_to_its_metrics(df: DataFrame) -> None:
     bounded = ost.explain(ost.Workload([FIRST, SECOND], latency_bound="1 s", clock=CLOCK).run(df)).text
-    assert "Losses of a run\n   result.metrics has a row for each query and task" in bounded
+    assert "Losses of a run\n   result.report.table has a row for each query and task" in bounded
     assert "shared matcher: q1, q2" in bounded and "4 states instead of 6" in bounded  # types are those of the input
     assert "Losses" not in ost.explain(ost.Workload([FIRST, SECOND]).run(df)).text
 
@@ -136,4 +136,4 @@ def test_both_forms_in_one_workload(df: DataFrame, table: pa.Table) -> None:
     for name in workload.names:
         assert rows(result[name]) == rows(expected[name])
     assert sorted(result.rows.columns) == sorted(expected.rows.column_names)
-    assert result.rows.groupBy("query").count().count() == 3
+    assert result.table.groupBy("query").count().count() == 3

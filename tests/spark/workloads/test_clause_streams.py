@@ -55,11 +55,11 @@ def test_stream_and_finish_are_batch(source: Source) -> None:
     first, second, third = pieces(table, 150, 300)
     workload = ost.Workload(TOGETHER, buckets=4)
     source.add(first.take(np.arange(150)[::-1]), second)
-    source.run(workload.run(source.read()).rows)
+    source.run(workload.run(source.read()).table)
     source.add(third)
-    result = source.run(workload.run(source.read()).rows)
+    result = source.run(workload.run(source.read()).table)
     rest = source.finish()
-    expected = workload.run(table).rows
+    expected = workload.run(table).table
     assert result.schema.names == rest.schema.names == expected.schema.names
     assert values_of(result, rest) == values_of(expected)
     assert set(result["query"].to_pylist()) == set(TOGETHER)
@@ -86,8 +86,8 @@ def test_a_workload_of_all_kinds(source: Source) -> None:
     table = trades(300)
     source.add(*pieces(table, 150))
     workload = ost.Workload({"low": LOW_HIGH, "clear": NO_MID, "rises": RISES, "sums": SUMS}, buckets=4)
-    result = source.run(workload.run(source.read()).rows)
-    expected = workload.run(table).rows
+    result = source.run(workload.run(source.read()).table)
+    expected = workload.run(table).table
     assert set(result.schema.names) == set(expected.schema.names)
     finished = [ost.finish_stream(source.session, source.checkpoint, operator=number).toArrow() for number in range(3)]
     rest = [pa.Table.from_pylist([_in_common(row) for row in one.to_pylist()]) for one in finished]
@@ -108,7 +108,7 @@ def bounded(read: DataFrame) -> DataFrame:
     workload = ost.Workload(
         {"low": LOW_HIGH, "clear": NO_MID}, buckets=4, latency_bound="5 ns", clock=ost.VirtualClock()
     )
-    result = workload.run(read).with_metrics
+    result = workload.run(read).table_with_report
     assert result is not None
     return result
 
@@ -119,21 +119,21 @@ def test_a_bound_gives_a_subset_and_reports_losses(source: Source) -> None:
     result = source.run(bounded(source.read()))
     reports = [row["report"] for row in result.to_pylist() if row["report"] is not None]
     matched = result.filter(pc.is_null(result["report"])).drop_columns(["report"])
-    exact = ost.Workload({"low": LOW_HIGH, "clear": NO_MID}).run(table).rows
+    exact = ost.Workload({"low": LOW_HIGH, "clear": NO_MID}).run(table).table
     assert {row["query"] for row in reports} == {"low", "clear"}
     assert sum(row["dropped"] for row in reports) > 0
     assert values_of(matched) < values_of(exact)
-    metrics = ost.Workload([LOW_HIGH], latency_bound="1 s").run(source.read()).metrics
+    metrics = ost.Workload([LOW_HIGH], latency_bound="1 s").run(source.read()).report.table
     assert metrics is not None
     assert metrics.isStreaming and "dropped" in metrics.columns
 
 
 def test_a_changed_workload_refuses_the_state(source: Source) -> None:
     source.add(trades(100))
-    source.run(ost.Workload([LOW_HIGH, NO_MID], buckets=4).run(source.read()).rows)
+    source.run(ost.Workload([LOW_HIGH, NO_MID], buckets=4).run(source.read()).table)
     source.add(trades(100, seed=8))
     with pytest.raises(Exception, match="STATE_OF_OTHER_QUERY"):
-        source.run(ost.Workload([LOW_HIGH, LOW_HIGH], buckets=4).run(source.read()).rows)
+        source.run(ost.Workload([LOW_HIGH, LOW_HIGH], buckets=4).run(source.read()).table)
 
 
 # --- refused without starting a stream --------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ def shown(df: DataFrame) -> list[tuple[str, str | None]]:
 
 
 def test_nested_values_are_written_as_spark_writes_them(spark: SparkSession) -> None:
-    mine = ost.Workload(QUERIES).run(SEEN).rows.to_pylist()
+    mine = ost.Workload(QUERIES).run(SEEN).table.to_pylist()
     theirs = ost.Workload(QUERIES).run(spark.createDataFrame(SEEN))
-    assert sorted(((row["query"], row["measures"]["v"]) for row in mine), key=repr) == shown(theirs.rows)
+    assert sorted(((row["query"], row["measures"]["v"]) for row in mine), key=repr) == shown(theirs.table)
     assert len(mine) == len(QUERIES) * SEEN.num_rows

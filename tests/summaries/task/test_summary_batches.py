@@ -31,12 +31,23 @@ ROWS = st.lists(
     ),
     max_size=25,
 )
-KEYS: tuple[dict[str, Any], ...] = ({}, {"partition_by": "k"}, {"partition_by": "k", "keyed_types": ("A",)})
+KEYS: tuple[dict[str, Any], ...] = (
+    {},
+    {"keys": "k"},
+    {"keys": "k", "event_types": ost.EventTypes(keyed=("A",))},
+)
 
 
 def summary(keys: dict[str, Any]) -> ost.StreamSummary:
     return ost.summary(
-        "A B* C", type="kind", order_by="ts", within=6, size=3, aggregate="SUM(x)", tick=1, seed=3, **keys
+        "A B* C",
+        type="kind",
+        time="ts",
+        within=6,
+        size=3,
+        aggregate="SUM(x)",
+        **keys,
+        eviction=ost.Eviction(tick=1, seed=3),
     )
 
 
@@ -80,7 +91,7 @@ def test_answers_at_given_times(keys: dict[str, Any], rows: list[dict[str, Any]]
         if keys:  # keys without events so far have answers, too
             timed = [row for row in rows if row["ts"] is not None]
             assert len(rows_of_moment) == len(
-                {row["k"] for row in timed if "keyed_types" not in keys or row["kind"] == "A"}
+                {row["k"] for row in timed if "event_types" not in keys or row["kind"] == "A"}
             )
 
 
@@ -88,7 +99,7 @@ def questions(keys: dict[str, Any], rows: list[dict[str, Any]]) -> set[tuple[Any
     """Pairs of key and time of the expected answers: the key of the trigger row, or all keys if it belongs to all."""
     timed = [row for row in rows if row["ts"] is not None]
     asking = [row for row in timed if row["ask"]]
-    if "keyed_types" not in keys:
+    if "event_types" not in keys:
         return {(row["k"] if keys else None, row["ts"]) for row in asking}
     known = {row["k"] for row in timed if row["kind"] == "A"}
     return {(key, row["ts"]) for row in asking for key in known if row["kind"] in ("B", "C") or row["k"] == key}
@@ -125,10 +136,10 @@ def test_answers_at_the_end(keys: dict[str, Any], rows: list[dict[str, Any]]) ->
 def test_answers_do_not_depend_on_the_number_of_keys_per_block(rows: list[dict[str, Any]]) -> None:
     table = pa.Table.from_pylist(rows, schema=SCHEMA)
     moments = Moments(times_us=(2, 9))
-    expected = answered({"partition_by": "k"}, table, moments)
+    expected = answered({"keys": "k"}, table, moments)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(summary_batches, "_KEYS_AT_ONCE", 2)
-        assert answered({"partition_by": "k"}, table, moments) == expected
+        assert answered({"keys": "k"}, table, moments) == expected
 
 
 @given(rows=ROWS, seed=st.randoms(use_true_random=False))
@@ -138,4 +149,4 @@ def test_the_order_of_arrival_does_not_matter(rows: list[dict[str, Any]], seed: 
     shuffled = list(rows)
     seed.shuffle(shuffled)
     other = pa.Table.from_pylist(shuffled, schema=SCHEMA)
-    assert answered({"partition_by": "k"}, other, Moments()) == answered({"partition_by": "k"}, table, Moments())
+    assert answered({"keys": "k"}, other, Moments()) == answered({"keys": "k"}, table, Moments())

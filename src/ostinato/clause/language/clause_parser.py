@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeVar
 
@@ -35,8 +36,29 @@ _BEHIND_WITHIN = frozenset({"MAXLENGTH", "SUBSET", "DEFINE"})
 _ORDER = "PARTITION BY, ORDER BY, MEASURES, rows per match, AFTER MATCH SKIP, PATTERN, WITHIN, SUBSET, DEFINE"
 
 
+@dataclass(frozen=True, slots=True)
+class DefaultColumns:
+    """The columns of PARTITION BY and ORDER BY for clauses whose text has none."""
+
+    keys: tuple[str, ...] = ()
+    time: tuple[str, ...] = ()
+
+    def complete(self, clause: MatchRecognize) -> MatchRecognize:
+        """The clause with these columns in the places that are empty."""
+        keys = tuple(PartitionKey(Name(name, quoted=True)) for name in self.keys)
+        time = tuple(SortKey(Name(name, quoted=True)) for name in self.time)
+        return replace(clause, partition_by=clause.partition_by or keys, order_by=clause.order_by or time)
+
+
+NO_DEFAULTS = DefaultColumns()
+
+
 def parse_clause(
-    text: str, *, input_name: str | None = None, double_quoted_identifiers: bool = False
+    text: str,
+    *,
+    input_name: str | None = None,
+    double_quoted_identifiers: bool = False,
+    defaults: DefaultColumns = NO_DEFAULTS,
 ) -> MatchRecognize:
     """The clause inside `MATCH_RECOGNIZE ( ... )`. The text may include that keyword and its parentheses.
 
@@ -46,7 +68,7 @@ def parse_clause(
     """
     cursor = Cursor(text, double_quoted_identifiers=double_quoted_identifiers)
     wrapped = cursor.accept("MATCH_RECOGNIZE", "(")
-    query = _ClauseParser(cursor, input_name).clause()
+    query = defaults.complete(_ClauseParser(cursor, input_name).clause())
     if wrapped:
         cursor.expect(")")
     cursor.expect_end("the clause", hint=f"the order is: {_ORDER}")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from ostinato.clause.language.clause_builder import PatternQuery
-from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.language.clause_parser import NO_DEFAULTS, DefaultColumns, parse_clause
+from ostinato.clause.language.clause_render import render_clause
 from ostinato.clause.language.select_list import Item, read_items
 from ostinato.clause.language.statement_spans import read_statement
 from ostinato.clause.query.clause import MatchRecognize
@@ -17,6 +17,7 @@ from ostinato.errors import QueryError, Span, errors_quoting
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.evaluate import evaluate
 from ostinato.expressions.lexer import Kind, first_token
+from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import ColumnRef, Expr, Field, Name, rebuild
 from ostinato.expressions.types import Settings
 
@@ -47,6 +48,21 @@ class ClauseQuery:
                 )
                 names.append(name)
         return pa.table(columns, names=names)
+
+    def to_sql(self) -> str:
+        """The text of the query, to parse it again."""
+        if self.text is None:
+            return render_clause(self.clause)
+        items = ", ".join(
+            (f"{quote(item.name)}.*" if item.name else "*")
+            if item.expr is None
+            else f"{render_expression(item.expr)} AS {quote(item.name)}"
+            for item in self.items
+        )
+        names = f" ({', '.join(map(quote, self.columns))})" if self.columns else ""
+        alias = "" if self.alias is None else f" AS {quote(self.alias)}{names}"
+        source = quote(self.clause.input_name or "input")
+        return f"SELECT {items} FROM {source} MATCH_RECOGNIZE ({render_clause(self.clause)}){alias}"
 
     @property
     def selects_all(self) -> bool:
@@ -103,20 +119,18 @@ def _column(node: Expr, output: pa.Table) -> pa.ChunkedArray | None:
     return None
 
 
-def as_clause_query(query: Any) -> ClauseQuery:
-    """A clause's text, `SELECT ... FROM name MATCH_RECOGNIZE ( ... )`, a pattern builder or a parsed clause."""
-    if isinstance(query, PatternQuery):
-        return ClauseQuery(query.query)
+def as_clause_query(query: str | MatchRecognize, defaults: DefaultColumns = NO_DEFAULTS) -> ClauseQuery:
+    """A clause's text, `SELECT ... FROM name MATCH_RECOGNIZE ( ... )`, or a parsed clause."""
     if isinstance(query, MatchRecognize):
-        return ClauseQuery(query)
+        return ClauseQuery(defaults.complete(query))
     if not isinstance(query, str):
         raise QueryError("NOT_A_QUERY", f"expected the text of a query, got {type(query).__name__}")
     if first_token(query).upper not in ("SELECT", "WITH", "FROM"):
-        return ClauseQuery(parse_clause(query))
-    return _read_select(query)
+        return ClauseQuery(parse_clause(query, defaults=defaults))
+    return _read_select(query, defaults)
 
 
-def _read_select(text: str) -> ClauseQuery:
+def _read_select(text: str, defaults: DefaultColumns) -> ClauseQuery:
     clauses = read_statement(text).clauses
     cursor = Cursor(text)
     if len(clauses) != 1 or not cursor.accept("SELECT"):
@@ -139,7 +153,7 @@ def _read_select(text: str) -> ClauseQuery:
     cursor.accept(";")
     if cursor.token.kind is not Kind.END:
         _refuse(text, cursor.token.span)
-    body = parse_clause(text[clause.body.start : clause.body.end], input_name=clause.input_name)
+    body = parse_clause(text[clause.body.start : clause.body.end], input_name=clause.input_name, defaults=defaults)
     return ClauseQuery(body, items, alias, columns, text)
 
 

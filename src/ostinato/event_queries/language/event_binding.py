@@ -10,9 +10,16 @@ from ostinato.event_queries.language.event_checks import check_event_query
 from ostinato.event_queries.language.event_conditions import ConditionBinder, SortedConditions
 from ostinato.event_queries.language.event_names import EventNames
 from ostinato.event_queries.language.event_outputs import bind_outputs
-from ostinato.event_queries.language.event_query import BoundEventQuery, EventQuery, TypeColumn, TypeDefinition
+from ostinato.event_queries.language.event_query import (
+    BoundEventQuery,
+    EventQuery,
+    ReturnAggregates,
+    ReturnItem,
+    TypeColumn,
+    TypeDefinition,
+)
 from ostinato.expressions.parsing import parse_expression
-from ostinato.expressions.syntax import Column, Expr, Name, Operator, rebuild, string_literal
+from ostinato.expressions.syntax import Column, ColumnRef, Expr, Name, Operator, rebuild, string_literal
 
 TypeArgument = str | Mapping[str, str] | None
 """The column with the events' types, or a condition for each type."""
@@ -68,6 +75,20 @@ def _completed(query: EventQuery, types: TypeArgument, time: str | None) -> Even
         conditions = ((name, _without_spans(parse_expression(text))) for name, text in types.items())
         return replace(query, types=tuple(TypeDefinition(name, condition) for name, condition in conditions))
     return query
+
+
+def with_keys(query: EventQuery, keys: Sequence[str]) -> EventQuery:
+    """The query with GROUP BY over these columns, if it has none. They come first in RETURN, unless it names them."""
+    if query.group_by or not keys:
+        return query
+    names = tuple(Name(key, quoted=True) for key in keys)
+    returns = query.returns
+    if isinstance(returns, ReturnAggregates):
+        listed = {item.expression.parts for item in returns.items if isinstance(item.expression, ColumnRef)}
+        texts = {parts[0].text.lower() for parts in listed if len(parts) == 1}
+        added = tuple(ReturnItem(name.text, ColumnRef((name,))) for name in names if name.text.lower() not in texts)
+        returns = ReturnAggregates((*added, *returns.items))
+    return replace(query, group_by=names, returns=returns)
 
 
 def _without_spans(expr: Expr) -> Expr:

@@ -21,13 +21,28 @@ from ostinato.event_queries.language.event_query import (
 )
 from ostinato.event_queries.language.event_within import event_bound
 from ostinato.expressions.cursor import Cursor
-from ostinato.expressions.lexer import Kind
+from ostinato.expressions.lexer import Kind, tokenize
 from ostinato.expressions.parsing import ExpressionParser, span_over
 from ostinato.expressions.syntax import Call, ColumnRef, Expr, Name, Operator, Subscript, walk
 
+_FIRST_WORDS = ("FROM", "TYPE", "TIME")
 _ORDER = "FROM, TYPE, TIME, PATTERN, STRICT or SKIP TILL, WHERE, GROUP BY, WITHIN, RETURN"
 _NAMED = (Kind.WORD, Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED)
 _WINDOW_EDGES = tuple(edge.value for edge in WindowEdge)
+
+
+def is_event_text(text: str) -> bool:
+    """Whether a text is an event query, not a MATCH_RECOGNIZE clause or another SQL text.
+
+    >>> is_event_text("PATTERN SEQ(A, B+) RETURN COUNT(*)"), is_event_text("PATTERN (A B+) DEFINE B AS x > 1")
+    (True, False)
+    """
+    words = [token.upper for token in tokenize(text)]
+    if "MATCH_RECOGNIZE" in words or not words:
+        return False
+    if words[0] == "PATTERN":
+        return words[1:2] != ["("] or ("RETURN" in words and "DEFINE" not in words)
+    return words[0] in _FIRST_WORDS
 
 
 def parse_event_query(text: str) -> EventQuery:

@@ -7,41 +7,17 @@ select -> repartition by key [-> sort] -> mapInArrow -> where (raises errors of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
-
 from pyspark.sql import DataFrame
 
-from ostinato.calls.options import one_of, whole_number
 from ostinato.clause.plan.slicing import declined_by_tasks
 from ostinato.errors import warn
+from ostinato.spark.clause.clause_options import BatchOptions
 from ostinato.spark.clause.clause_task import SparkTask
 from ostinato.spark.clause.sliced import matched_in_slices
 from ostinato.spark.clause.spark_plan import SparkQuery
 from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.size import estimated_bytes
 from ostinato.spark.shipping.worker_check import Checked
-
-SortBy = Literal["auto", "worker", "spark"]
-Skew = Literal["hash", "slice"]
-MEMORY_BUDGET_BYTES = 1 << 30
-
-
-@dataclass(frozen=True, slots=True)
-class BatchOptions:
-    """`sort`: who sorts the rows of a key. `memory_budget`: with sort="auto", Spark sorts larger tasks, in bytes.
-
-    `skew`: one task matches all rows of a key ("hash"), or the rows of all keys are cut into ranges ("slice").
-    """
-
-    sort: SortBy = "auto"
-    memory_budget: int = MEMORY_BUDGET_BYTES
-    skew: Skew = "hash"
-
-    def __post_init__(self) -> None:
-        one_of("sort", self.sort, get_args(SortBy))
-        whole_number("memory_budget", self.memory_budget)
-        one_of("skew", self.skew, get_args(Skew))
 
 
 def match_batch(query: SparkQuery, options: BatchOptions) -> DataFrame:

@@ -24,8 +24,7 @@ from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Expr
 from ostinato.expressions.types import Settings
 from ostinato.rows.packed_conditions import condition_places
-from ostinato.spark.clause.batch import BatchOptions
-from ostinato.spark.clause.clause_dataframe import Options
+from ostinato.spark.clause.clause_options import BatchOptions, ClauseOptions
 from ostinato.spark.clause.spark_plan import SparkQuery, over_columns
 from ostinato.spark.correlations.correlation_columns import PairColumns, ShippedSides
 from ostinato.spark.correlations.correlation_sql import ARCHIVE, LIVE
@@ -134,7 +133,7 @@ class SparkCorrelation:
 
 
 def pairs_of(
-    text: str, occurrence: CorrelationText, live: DataFrame, archive: DataFrame, options: Options
+    text: str, occurrence: CorrelationText, live: DataFrame, archive: DataFrame, options: ClauseOptions
 ) -> DataFrame:
     """The pairs of a correlation in a text, over batch DataFrames."""
     if live.isStreaming or archive.isStreaming:

@@ -19,9 +19,10 @@ from ostinato.clause.language.statement_spans import Clause, CommonTable, Statem
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.language.correlation_parser import CorrelationText, find_correlations
 from ostinato.errors import EnvironmentFault, QueryError, Span, in_statement
+from ostinato.event_queries.language.event_parser import is_event_text
 from ostinato.expressions.lexer import tokenize
-from ostinato.spark.clause.batch import MEMORY_BUDGET_BYTES, BatchOptions, Skew, SortBy
-from ostinato.spark.clause.clause_dataframe import Options, match_dataframe
+from ostinato.spark.clause.clause_dataframe import match_dataframe
+from ostinato.spark.clause.clause_options import MEMORY_BUDGET_BYTES, BatchOptions, ClauseOptions, Skew, SortBy
 from ostinato.spark.correlations.correlation_dataframe import pairs_of
 from ostinato.spark.correlations.correlation_sql import correlation_pieces, written_alike
 from ostinato.spark.session.session_settings import check_spark, session_settings
@@ -58,11 +59,17 @@ def sql(
     arrive in order, `buckets` is the number of buckets of keys, and `decision_time` names a column to add.
     """
     a_text("the query", query, code="NOT_A_QUERY", may_be_empty=True)  # the parser refuses an empty one
+    if is_event_text(query):
+        raise QueryError(
+            "NOT_A_QUERY",
+            "this is an event query, and ost.sql takes SQL",
+            hint="df.transform(ost.events(text, type=..., time=...)), or ost.match(text, table) in this process",
+        )
     check_tables(tables, _OPTIONS)
     if spark is not None:
         check_spark(spark)
     session = spark or _session_of(tables)
-    options = Options(
+    options = ClauseOptions(
         Limits(max_partial_matches),
         BatchOptions(sort, memory_budget, skew),
         StreamSettings(late, eager, buckets, decision_time),
@@ -83,7 +90,7 @@ def _session_of(tables: Mapping[str, DataFrame]) -> SparkSession:
 
 
 class _Answerer:
-    def __init__(self, spark: SparkSession, tables: Mapping[str, DataFrame], options: Options) -> None:
+    def __init__(self, spark: SparkSession, tables: Mapping[str, DataFrame], options: ClauseOptions) -> None:
         self.spark = spark
         self.tables = {name.lower(): table for name, table in tables.items()}
         self.options = options

@@ -8,22 +8,15 @@ if there are no keys, one task has all rows. Streams are in `summary_streaming.p
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
-from ostinato.errors import QueryError
-from ostinato.expressions import types as t
 from ostinato.expressions.render import quote
-from ostinato.expressions.values.zones import to_utc
-from ostinato.rows.column_lookup import ColumnLookup
 from ostinato.rows.column_names import ERROR
 from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.shipped_rows import ShippedRows, by_key, stored_name, with_row_of_nulls
@@ -33,9 +26,8 @@ from ostinato.spark.shipping.worker_check import Checked
 from ostinato.spark.summaries.summary_tasks import SummaryTask
 from ostinato.summaries.summary_request import SummaryRequest
 from ostinato.summaries.task.summary_answers import ASKED_AT, KEPT, AnswerLayout
-from ostinato.summaries.task.summary_input import Moments, SummaryInput, summary_input
-
-_MICROSECOND = timedelta(microseconds=1)
+from ostinato.summaries.task.summary_input import SummaryInput, summary_input
+from ostinato.summaries.task.summary_moments import read_moments
 
 
 def run_batch(summary: SummaryRequest, df: DataFrame, at: Any = None) -> DataFrame:
@@ -43,7 +35,8 @@ def run_batch(summary: SummaryRequest, df: DataFrame, at: Any = None) -> DataFra
     spark_input = SparkInput.of(df)
     source = columns_read(summary, spark_input)
     layout = AnswerLayout(source, summary.query, summary.form)
-    moments = _moments(at, df, source, spark_input.settings)
+    booleans = [field.name for field in df.schema.fields if isinstance(field.dataType, s.BooleanType)]
+    moments = read_moments(at, df.columns, booleans, source, spark_input.settings)
     needed = (*source.needed, *(() if moments.column is None else (moments.column,)))
     shipped = ShippedRows.of(spark_input, {name: quote(name) for name in needed})
     fields = answer_fields(layout, df)
@@ -98,40 +91,3 @@ def _together(shipped: ShippedRows, summary: SummaryRequest, source: SummaryInpu
     if source.columns.keys and summary.query.keyed_types is None:
         return shipped.by_key(source.columns.keys)
     return by_key(with_row_of_nulls(shipped.selected()), ())
-
-
-# --- moments ----------------------------------------------------------------------------------------------------------
-
-
-def _moments(at: Any, df: DataFrame, source: SummaryInput, settings: t.Settings) -> Moments:
-    if at is None:
-        return Moments()
-    if isinstance(at, str):
-        name = ColumnLookup(df.columns, settings.case_sensitive).column(at)
-        if not isinstance(df.schema[name].dataType, s.BooleanType):
-            message = f"at='{at}' names the column of evaluation times: a BOOLEAN that is true at their rows"
-            raise QueryError("INVALID_OPTION", message, hint="or at=[...], a list of times")
-        return Moments(column=name)
-    try:
-        times = [_microseconds(moment, source.time_type, settings.timezone) for moment in at]
-    except (TypeError, ValueError) as error:
-        message = f"at= lists times of type {t.spark_name(source.time_type)}: {error}"
-        raise QueryError("INVALID_OPTION", message, hint="as the column of order_by has them, or as text") from None
-    return Moments(times_us=tuple(times))
-
-
-def _microseconds(moment: Any, kind: pa.DataType, timezone: str) -> int:
-    """An evaluation time in microseconds. Times without a zone are in the session's time zone, as in Spark."""
-    if not t.is_datetime(kind):
-        return operator.index(moment)
-    read = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
-    if not isinstance(read, date):
-        raise TypeError(f"{moment!r} is none")
-    if not isinstance(read, datetime):
-        read = datetime(read.year, read.month, read.day)
-    if read.tzinfo is not None:
-        if not t.is_timestamp(kind):
-            raise ValueError(f"{moment!r} has a time zone")
-        return (read - datetime(1970, 1, 1, tzinfo=UTC)) // _MICROSECOND
-    local_us = np.array([(read - datetime(1970, 1, 1)) // _MICROSECOND])
-    return int((to_utc(local_us, timezone) if t.is_timestamp(kind) else local_us)[0])

@@ -13,7 +13,7 @@ from ostinato.spark.workload_rows.workload_definition import WorkloadDefinition,
 
 @dataclass(frozen=True, slots=True)
 class ClausesDefinition(WorkloadDefinition):
-    """The clauses of one operator. The text of a clause is rendered, that of a SELECT is the user's."""
+    """The clauses of one operator. Their texts are rendered, with PARTITION BY and ORDER BY."""
 
     kind: ClassVar[str] = "clauses"
     keeps: ClassVar[tuple[str, str]] = (
@@ -40,11 +40,6 @@ class ClausesDefinition(WorkloadDefinition):
             replace(query, clause=replace(query.clause, input_name=name))
             for query, name in zip(queries, self.input_names, strict=True)
         ]
-
-
-def written(query: ClauseQuery) -> str:
-    """The text to parse the query from again."""
-    return render_clause(query.clause) if query.text is None else query.text
 
 
 def _identity(query: ClauseQuery) -> list[Any]:

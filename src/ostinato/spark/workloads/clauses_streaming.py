@@ -26,7 +26,7 @@ from ostinato.spark.streams.stream_operator import decided_field, through_bucket
 from ostinato.spark.workload_rows.query_rows import QUERY, REPORT
 from ostinato.spark.workloads.clause_operators import ClauseOperator, ClauseWorkload, SharedOperator, selected_rows
 from ostinato.spark.workloads.clause_tasks import ClauseOutput
-from ostinato.spark.workloads.clauses_stream_definition import ClausesDefinition, written
+from ostinato.spark.workloads.clauses_stream_definition import ClausesDefinition
 from ostinato.spark.workloads.clauses_stream_task import ClausesBucketTask
 from ostinato.streams.stream_settings import StreamSettings
 from ostinato.workloads.plan.clause_groups import plan_clauses
@@ -93,7 +93,7 @@ class StreamOperator(SharedOperator):
         """The definition to store."""
         queries = [self.workload.queries[number] for number in self.numbers]
         return ClausesDefinition(
-            queries=tuple(written(query) for query in queries),
+            queries=tuple(query.to_sql() for query in queries),
             input_names=tuple(query.clause.input_name for query in queries),
             names=self.names,
             columns=columns_as_json(self.workload.df.schema),

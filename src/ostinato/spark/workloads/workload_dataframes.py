@@ -33,7 +33,7 @@ def workload_dataframes(workload: WorkloadRequest, df: DataFrame) -> WorkloadRow
     queries = {name: by_name[name] for name in workload.names}
     rows = common_rows(operators)
     if workload.request.is_empty:
-        return WorkloadRows(rows, queries, input=df)
+        return WorkloadRows(rows, queries)
     everything = common_rows(operators, reports=True)
     metrics = everything.where(F.col(REPORT_NAME).isNotNull()).select(f"{REPORT_NAME}.*")
-    return WorkloadRows(rows, queries, input=df, metrics=metrics, with_metrics=everything)
+    return WorkloadRows(rows, queries, metrics=metrics, with_metrics=everything)

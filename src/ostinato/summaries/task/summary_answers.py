@@ -140,7 +140,7 @@ class AnswerLayout:
 
     def objects(self, answering: Answering, answers: Answers, keys: Sequence[Mapping[str, Any]]) -> list[SummaryAnswer]:
         """The answers as objects. `keys` are the values of the key columns."""
-        events, asked = answers.events, self.asked()
+        events, query = answers.events, self.answered_query()
         times = times_of(events.now, self.source.time_type).to_pylist()
         values = answering.values(answers, self.source.scale)
         counts, objects = answers.count.tolist(), self._events(answering, answers)
@@ -149,15 +149,16 @@ class AnswerLayout:
                 value=self._scaled(values[at]) if self.query.aggregate is SummaryAggregate.SUM else values[at],
                 count=counts[at],
                 seen=int(events.seen[at]),
-                kept=tuple(objects[events.first[at] : events.first[at + 1]]),
+                kept_events=tuple(objects[events.first[at] : events.first[at + 1]]),
                 asked_at=times[at] if events.started[at] else None,
                 key=keys[at],
-                asked=asked,
+                query=query,
             )
             for at in range(len(answers))
         ]
 
-    def asked(self) -> AnsweredQuery:
+    def answered_query(self) -> AnsweredQuery:
+        """The query, as pictures and tables show it."""
         query, columns = self.query, self.source.columns
         of = "" if columns.value is None else f"({columns.value})"
         window = query.window_us if columns.counts_units else timedelta(microseconds=query.window_us)

@@ -117,7 +117,7 @@ def _check_type(source: SummaryInput) -> None:
 def _check_time(source: SummaryInput) -> None:
     name, kind = source.columns.time, source.time_type
     if not (t.is_datetime(kind) or t.is_integral(kind)):
-        message = f"the first column of order_by is a TIMESTAMP, a DATE or a whole number, but '{name}' is"
+        message = f"the first column of time= is a TIMESTAMP, a DATE or a whole number, but '{name}' is"
         raise QueryError("INVALID_TIME", f"{message} {t.spark_name(kind)}")
     if t.is_datetime(kind) == source.columns.counts_units:
         is_number = source.columns.counts_units

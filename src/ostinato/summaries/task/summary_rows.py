@@ -5,7 +5,7 @@
     pool.advance(rows.key.tolist(), rows.events)                # events stand by key, then by time
     key_columns(source, arrays, rows)                           # the key columns' values of key 0, 1, ... of these rows
 
-Rows without a time are left out. Rows of one time are ordered by the other columns of `order_by`, then by type and
+Rows without a time are left out. Rows of one time are ordered by the other columns of `time`, then by type and
 value, so the order of arrival doesn't matter. NULL is a key, too. NaN equals NaN, and -0.0 equals 0.0.
 """
 

@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
+from ostinato.api.query import LocalCall, Query
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.options import a_text, shown, true_or_false, whole_number
 from ostinato.clause.language.clause_parser import parse_clause, parse_partition_keys, parse_sort_keys
-from ostinato.clause.language.clause_render import render_clause
+from ostinato.clause.language.clause_render import render_clause, render_pattern
 from ostinato.clause.language.pattern_parser import parse_row_pattern
 from ostinato.clause.query.clause import Definition, MatchMode, MatchRecognize, Measure, Output, Skip, SkipKind, Subset
 from ostinato.errors import QueryError
 from ostinato.expressions.intervals import parse_interval
 from ostinato.expressions.parsing import parse_expression
 from ostinato.expressions.syntax import Name
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from ostinato.rows.table_kinds import TableLike
 
 
 @only_our_errors()
@@ -41,11 +49,31 @@ def pattern(text: str) -> PatternQuery:
     return PatternQuery(MatchRecognize(parse_row_pattern(text)))
 
 
-@dataclass(frozen=True, slots=True)
-class PatternQuery:
-    """A clause, finished or not; every method returns a new one. `query` checks it."""
+@dataclass(frozen=True, slots=True, repr=False)
+class PatternQuery(Query):
+    """A clause, finished or not; every method returns a new one. `query` checks it.
+
+    `ost.match(query, table)` runs it in process, `df.transform(query)` on Spark. `ost.match_recognize(query, ...)`
+    gives it options.
+    """
 
     clause: MatchRecognize
+
+    @only_our_errors()
+    def __call__(self, df: DataFrame) -> DataFrame:
+        """Returns the rows of the clause as a lazy DataFrame."""
+        from ostinato.api.clauses import match_recognize
+
+        return match_recognize(self)(df)
+
+    def in_process(self, table: TableLike, call: LocalCall) -> pa.Table:
+        """Returns the rows of the clause over a table."""
+        from ostinato.api.clauses import match_recognize
+
+        return match_recognize(self).in_process(table, call)
+
+    def __repr__(self) -> str:
+        return f"ost.pattern({render_pattern(self.clause.pattern)!r})"
 
     @property
     @only_our_errors()

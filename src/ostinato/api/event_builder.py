@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
+from ostinato.api.query import LocalCall, Query
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.options import shown
 from ostinato.errors import QueryError
@@ -12,6 +14,12 @@ from ostinato.event_queries.language.event_parser import parse_event_query
 from ostinato.event_queries.language.event_query import EventQuery, TimeSpan
 from ostinato.event_queries.language.event_render import render_bound, render_word
 from ostinato.expressions.render import quote
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from ostinato.rows.table_kinds import TableLike
 
 Length = timedelta | int | str
 """A length of time, a number of events, or the text of either: `"30 MINUTES"`, `"1000 EVENTS"`."""
@@ -72,11 +80,12 @@ def _text(part: str | EventBuilder) -> str:
     return part.pattern
 
 
-@dataclass(frozen=True, slots=True)
-class EventBuilder:
+@dataclass(frozen=True, slots=True, repr=False)
+class EventBuilder(Query):
     """A query under construction; every method returns a new one. `query` parses and checks it.
 
-    The strings are pieces of the text form, so the builder can express the same queries.
+    The strings are pieces of the text form, so the builder can express the same queries. `ost.match(query, table)` runs
+    it in process, `df.transform(query)` on Spark. `ost.events(query, ...)` gives it options.
     """
 
     pattern: str
@@ -88,6 +97,22 @@ class EventBuilder:
     groups: tuple[str, ...] = ()
     bound: str | None = None
     output: str | None = None
+
+    @only_our_errors()
+    def __call__(self, df: DataFrame) -> DataFrame:
+        """Returns the query's rows as a lazy DataFrame."""
+        from ostinato.api.events import events
+
+        return events(self)(df)
+
+    def in_process(self, table: TableLike, call: LocalCall) -> pa.Table:
+        """Returns the rows of the query over a table."""
+        from ostinato.api.events import events
+
+        return events(self).in_process(table, call)
+
+    def __repr__(self) -> str:
+        return f"ost.events({' '.join(self.to_text().split())!r})"
 
     @property
     @only_our_errors()

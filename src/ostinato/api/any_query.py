@@ -1,0 +1,54 @@
+"""A query of any kind, as text or as an object -> the query object that runs it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ostinato.api.clause_builder import PatternQuery
+from ostinato.api.clauses import MatchRecognizeQuery, match_recognize
+from ostinato.api.event_builder import EventBuilder
+from ostinato.api.events import EventsQuery, events
+from ostinato.api.query import ColumnNames, Query
+from ostinato.clause.query.clause import MatchRecognize
+from ostinato.errors import QueryError
+from ostinato.event_queries.language.event_binding import TypeArgument
+from ostinato.event_queries.language.event_parser import is_event_text
+from ostinato.event_queries.language.event_query import EventQuery
+
+QuerySource = str | MatchRecognize | EventQuery | Query
+"""The text of a clause or of an event query, a parsed one, or a query object of any kind."""
+
+
+def as_query(
+    query: QuerySource,
+    *,
+    keys: ColumnNames = None,
+    time: ColumnNames = None,
+    type: TypeArgument = None,
+    **options: Any,
+) -> Query:
+    """The query with these columns and options. Raises INVALID_OPTION for those that its kind doesn't have."""
+    if isinstance(query, str):
+        query = events(query) if is_event_text(query) else MatchRecognizeQuery(query)
+    if isinstance(query, EventQuery | EventBuilder | EventsQuery):
+        if time is not None and not isinstance(time, str):
+            raise QueryError("INVALID_OPTION", "time= of an event query is one column")
+        return events(query, keys=keys, time=time, type=type, **options)
+    if isinstance(query, MatchRecognize | PatternQuery | MatchRecognizeQuery):
+        if type is not None:
+            hint = "DEFINE has the conditions of a clause; an event query is PATTERN SEQ(A, B) RETURN COUNT(*)"
+            raise QueryError("INVALID_OPTION", "type= is for event queries", hint=hint)
+        return match_recognize(query, keys=keys, time=time, **options)
+    if not isinstance(query, Query):
+        raise QueryError(
+            "NOT_A_QUERY",
+            f"expected a query, got {query.__class__.__name__}",
+            hint="the text of a clause or of an event query, or an object such as ost.pattern(...)",
+        )
+    given = {"keys": keys, "time": time, "type": type, **options}
+    names = [name for name, value in given.items() if value is not None]
+    if names:
+        kind = query.__class__.__name__
+        hint = f"give {names[0]}= where the {kind} is made"
+        raise QueryError("INVALID_OPTION", f"a {kind} has its options already, {', '.join(names)} too", hint=hint)
+    return query

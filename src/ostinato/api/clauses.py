@@ -1,0 +1,126 @@
+"""`ost.match_recognize`: a MATCH_RECOGNIZE clause with its options, for tables and DataFrames.
+
+>>> import ostinato as ost
+>>> import pyarrow as pa
+>>> trades = pa.table({"ts": [1, 2, 3, 4], "price": [10.0, 8.0, 7.0, 9.0]})
+>>> dips = ost.match_recognize(
+...     "MEASURES LAST(DOWN.price) AS bottom PATTERN (DOWN+ UP) "
+...     "DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price)",
+...     time="ts",
+... )
+>>> ost.match(dips, trades).to_pylist()
+[{'bottom': 7.0}]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+from ostinato.api.clause_builder import PatternQuery
+from ostinato.api.query import ColumnNames, LocalCall, Query, default_columns
+from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.calls.options import known_names
+from ostinato.clause.language.clause_parser import NO_DEFAULTS, DefaultColumns, parse_clause
+from ostinato.clause.language.clause_query import ClauseQuery, as_clause_query
+from ostinato.clause.plan.typed_plan import Limits
+from ostinato.clause.query.clause import MatchRecognize
+from ostinato.errors import QueryError
+from ostinato.rows.arrow_tables import spark_dataframe
+from ostinato.spark.clause.clause_options import DEFAULT_OPTIONS, ClauseOptions, Skew, SortBy
+from ostinato.streams.stream_settings import Late
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from ostinato.rows.table_kinds import TableLike
+
+
+class ClauseOptionNames(TypedDict, total=False):
+    """The options of a clause. All but the first are for Spark: see `ost.sql`."""
+
+    max_partial_matches: int
+    sort: SortBy
+    memory_budget: int
+    skew: Skew
+    late: Late
+    eager: bool
+    buckets: int
+    decision_time: str | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MatchRecognizeQuery(Query):
+    """A clause with its options. `ost.match(query, table)` runs it in process, `df.transform(query)` on Spark."""
+
+    source: str | MatchRecognize
+    defaults: DefaultColumns = NO_DEFAULTS
+    options: ClauseOptions = DEFAULT_OPTIONS
+
+    @property
+    def clause_query(self) -> ClauseQuery:
+        """The parsed clause, and the SELECT around it."""
+        return as_clause_query(self.source, self.defaults)
+
+    def to_sql(self) -> str:
+        """Returns the text of the query, with its defaults filled in."""
+        return self.clause_query.to_sql()
+
+    @only_our_errors()
+    def __call__(self, df: DataFrame) -> DataFrame:
+        """Returns the rows of the clause as a lazy DataFrame, streaming if the input is."""
+        from ostinato.spark.clause.clause_dataframe import match_dataframe, selected_dataframe
+        from ostinato.spark.session.session_settings import session_settings
+
+        spark_dataframe(df, hint="ost.match(query, table) answers it in this process")
+        settings, query = session_settings(df), self.clause_query
+        if isinstance(self.source, str) and query.text is None:
+            quoted = settings.double_quoted_identifiers
+            parsed = parse_clause(self.source, double_quoted_identifiers=quoted, defaults=self.defaults)
+            query = ClauseQuery(parsed)
+        return selected_dataframe(query, match_dataframe(query.clause, df, self.options, settings))
+
+    def in_process(self, table: TableLike, call: LocalCall) -> pa.Table:
+        """Returns the rows of the clause over a table."""
+        from ostinato.local.local_clause import match_table
+
+        if replace(self.options, limits=Limits()) != DEFAULT_OPTIONS:
+            raise QueryError(
+                "INVALID_OPTION",
+                "sort, memory_budget, skew, late, eager, buckets and decision_time are for Spark",
+                hint="in this process a clause has max_partial_matches, and ost.match has workers and slice_rows",
+            )
+        query, limits = self.clause_query, self.options.limits
+        matches = match_table(query.clause, table, settings=call.settings, limits=limits, parallel=call.parallel)
+        return query.select(matches, call.settings)
+
+    def __repr__(self) -> str:
+        return f"ost.match_recognize({self.to_sql()!r})"
+
+
+@only_our_errors()
+def match_recognize(
+    clause: str | PatternQuery | MatchRecognize | MatchRecognizeQuery,
+    *,
+    keys: ColumnNames = None,
+    time: ColumnNames = None,
+    **options: Unpack[ClauseOptionNames],
+) -> MatchRecognizeQuery:
+    """Creates a query from one MATCH_RECOGNIZE clause.
+
+    `df.transform(ost.match_recognize("PARTITION BY symbol ORDER BY ts MEASURES ... PATTERN (...) DEFINE ..."))` runs it
+    on Spark, `ost.match(query, table)` in this process. `clause` may also be an `ost.pattern(...)`. `keys` and `time`
+    are the columns of PARTITION BY and ORDER BY if the clause has none. The options are those of `ost.sql`.
+    """
+    known_names(options, ClauseOptionNames.__annotations__)
+    if isinstance(clause, MatchRecognizeQuery):
+        query = clause
+    else:
+        source = clause.to_sql() if isinstance(clause, PatternQuery) else clause
+        query = MatchRecognizeQuery(source)
+    given = default_columns(keys, time)
+    defaults = DefaultColumns(given.keys or query.defaults.keys, given.time or query.defaults.time)
+    query = replace(query, defaults=defaults, options=query.options.changed(options))
+    query.clause_query  # noqa: B018 - raises errors in the text before there is a table
+    return query

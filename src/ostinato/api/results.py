@@ -1,0 +1,84 @@
+"""The result of `query.run(...)` for kinds of queries that have more to tell than rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import pyarrow as pa
+
+from ostinato.api.query import Query
+from ostinato.rows.arrow_tables import is_spark_dataframe
+from ostinato.rows.table_kinds import like
+
+if TYPE_CHECKING:
+    from ostinato.api.explain import Explanation
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RunReport(Generic[T]):
+    """What a run did. `str(report)` is for people, `table` for programs: in the kind of the input, lazy on Spark."""
+
+    text: str
+    table: T
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<RunReport: {shortened(self.text)}>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.text)}</pre>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Result(Generic[T]):
+    """The rows of a query, and a report of the run. `T` is the kind of the input: a table, or a Spark DataFrame."""
+
+    query: Query
+    table: T
+    """The rows. On Spark a lazy DataFrame."""
+    report: RunReport[T]
+    """What the run did."""
+    input: T
+    """The table or DataFrame that the query ran over."""
+
+    def explain(self) -> Explanation:
+        """Explains how Ostinato read and ran the query, as `ost.explain(result)` does."""
+        from ostinato.api.explain import explain
+
+        return explain(self)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {table_words(self.table)}; {shortened(self.report.text)}>"
+
+
+def table_words(table: Any) -> str:
+    """A table in a few words: its rows, unless Spark would have to run, and its columns."""
+    if isinstance(table, pa.Table):
+        return f"{table.num_rows:,} rows of {shortened(', '.join(table.column_names))}"
+    shape, columns = getattr(table, "shape", None), getattr(table, "columns", ())
+    rows = f"{shape[0]:,} rows of" if isinstance(shape, tuple) else "rows of"
+    return f"{rows} {shortened(', '.join(map(str, columns)))}"
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """The first line of a text, cut to a length that fits a terminal.
+
+    >>> shortened("first line\\nsecond"), shortened("abcdefgh", 5)
+    ('first line ...', 'ab...')
+    """
+    first, *rest = text.splitlines() or [""]
+    line = f"{first} ..." if rest else first
+    return line if len(line) <= most else f"{line[: most - 3]}..."
+
+
+def small_table_like(given: T, rows: pa.Table) -> T:
+    """A few rows in the kind of the input: `given` may also be a Spark DataFrame."""
+    if is_spark_dataframe(given):
+        return given.sparkSession.createDataFrame(rows)  # type: ignore[attr-defined,no-any-return]
+    return like(given, rows)
