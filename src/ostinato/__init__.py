@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ostinato.api.correlations import CorrelationQuery, correlate
     from ostinato.api.events import EventsQuery, events
     from ostinato.api.explain import Explanation, explain
+    from ostinato.api.funnels import FunnelQuery, FunnelResult, funnel
     from ostinato.api.graph_questions import GraphQuestions, LearntProposer
     from ostinato.api.match import match
     from ostinato.api.paths import Graph, PathsResult, graph, paths
@@ -67,6 +68,9 @@ _HOMES = {
     "events": "ostinato.api.events",
     "match": "ostinato.api.match",
     "match_recognize": "ostinato.spark.clause.clause_dataframe",
+    "FunnelQuery": "ostinato.api.funnels",
+    "FunnelResult": "ostinato.api.funnels",
+    "funnel": "ostinato.api.funnels",
     "Graph": "ostinato.api.paths",
     "PathsResult": "ostinato.api.paths",
     "ChatEndpoint": "ostinato.path_queries.questions.chat_endpoint",
@@ -108,6 +112,8 @@ __all__ = [
     "EnvironmentFault",
     "EventsQuery",
     "Explanation",
+    "FunnelQuery",
+    "FunnelResult",
     "Graph",
     "GraphQuestions",
     "LearntProposer",
@@ -131,6 +137,7 @@ __all__ = [
     "events",
     "explain",
     "finish",
+    "funnel",
     "graph",
     "match",
     "match_recognize",
