@@ -37,7 +37,7 @@ def funnel(steps: Any = "ABC", **options: Any) -> ost.FunnelQuery:
 def shown(table: pa.Table) -> list[tuple[Any, ...]]:
     """Key, level and the minutes of the steps, sorted by key."""
     rows = [
-        (user, level, *((at - START) // timedelta(minutes=1) if at is not None else None for at in times))
+        (user, level, *((at.replace(tzinfo=None) - START) // timedelta(minutes=1) if at is not None else None for at in times))
         for user, level, _, *times in zip(*(column.to_pylist() for column in table.columns), strict=True)
     ]
     return sorted(rows, key=repr)
