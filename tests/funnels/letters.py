@@ -37,7 +37,11 @@ def funnel(steps: Any = "ABC", **options: Any) -> ost.FunnelQuery:
 def shown(table: pa.Table) -> list[tuple[Any, ...]]:
     """Key, level and the minutes of the steps, sorted by key."""
     rows = [
-        (user, level, *((at.replace(tzinfo=None) - START) // timedelta(minutes=1) if at is not None else None for at in times))
+        (user, level, *map(_minutes, times))
         for user, level, _, *times in zip(*(column.to_pylist() for column in table.columns), strict=True)
     ]
     return sorted(rows, key=repr)
+
+
+def _minutes(at: datetime | None) -> int | None:
+    return None if at is None else (at.replace(tzinfo=None) - START) // timedelta(minutes=1)

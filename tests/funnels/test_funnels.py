@@ -156,7 +156,7 @@ def test_the_written_clause_finds_the_attempts() -> None:
     """`to_sql` is for `ost.sql`. Here its clause alone runs, over events with the column that it adds."""
     table, query = events(ann="AABxC", bob="AxB"), funnel(mode=ORDER)
     text = query.to_sql("clicks")
-    assert text.startswith("SELECT *\nFROM (SELECT *, CASE WHEN (`kind` = 'A') THEN 1 WHEN")
+    assert text.startswith("SELECT *\nFROM (\n    SELECT *, CASE WHEN (`kind` = 'A') THEN 1 WHEN")
     clause = text[text.index("MATCH_RECOGNIZE") :]
     ordered = table.append_column(
         "funnel_order", pa.array([{"A": 1, "B": 2, "C": 3}.get(k) for k in table["kind"].to_pylist()])

@@ -24,7 +24,7 @@ from ostinato.funnels.funnel import COMPLETED, LEVEL, Funnel, Mode
 
 ORDER_COLUMN = "funnel_order"
 """The column that Ostinato adds to the events: it orders those of one time."""
-_REACHED = "STEPS_REACHED"
+_REACHED = "REACHED"
 
 
 def funnel_clause(funnel: Funnel, *, double_quoted_identifiers: bool = False) -> MatchRecognize:
@@ -59,7 +59,7 @@ def funnel_statement(funnel: Funnel, table: str) -> str:
     """A SELECT of all attempts of the funnel, for `ost.sql`."""
     order = f"{render_expression(funnel_order(funnel))} AS {quote(ORDER_COLUMN)}"
     clause = funnel_clause_text(funnel).replace("\n", "\n    ")
-    return f"SELECT *\nFROM (SELECT *, {order} FROM {quote(table)}) MATCH_RECOGNIZE (\n    {clause})"
+    return f"SELECT *\nFROM (\n    SELECT *, {order}\n    FROM {quote(table)}\n) MATCH_RECOGNIZE (\n    {clause}\n)"
 
 
 def funnel_order(funnel: Funnel) -> Expr:

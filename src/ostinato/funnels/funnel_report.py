@@ -65,39 +65,25 @@ class FunnelReport:
 
     def svg(self) -> str:
         """The funnel as a bar chart, in one self-contained SVG."""
-        bars = [
-            FunnelBar(
-                name,
-                count,
-                share or 0.0,
-                "" if step == 0 else f"{percent_words(previous)} of previous, median {time_words(time.median_seconds)}",
-            )
-            for step, (name, count, share, previous, time) in enumerate(
-                zip(self.names, self.keys, self.from_first, self.from_previous, self.times, strict=True)
-            )
+        remarks = [
+            f"{percent_words(previous)} of previous, median {time_words(time.median_seconds)}"
+            for previous, time in zip(self.from_previous[1:], self.times[1:], strict=True)
         ]
-        return draw_funnel(bars)
-
-    def _repr_svg_(self) -> str:
-        return self.svg()
+        columns = zip(self.names, self.keys, self.from_first, ["", *remarks], strict=True)
+        return draw_funnel([FunnelBar(name, count, share or 0.0, remark) for name, count, share, remark in columns])
 
     def __str__(self) -> str:
-        rows = [
-            (str(step), name, f"{count:,}", percent_words(first), percent_words(previous), f"{dropped:,}", *shown)
-            for step, (name, count, first, previous, dropped, shown) in enumerate(
-                zip(
-                    self.names,
-                    self.keys,
-                    self.from_first,
-                    self.from_previous,
-                    self.dropped,
-                    [(time_words(time.median_seconds), time_words(time.p90_seconds)) for time in self.times],
-                    strict=True,
-                ),
-                start=1,
-            )
-        ]
-        return _aligned([_HEADS, *rows])
+        columns = (
+            [str(step) for step in range(1, len(self.names) + 1)],
+            self.names,
+            [f"{count:,}" for count in self.keys],
+            [percent_words(share) for share in self.from_first],
+            [percent_words(share) for share in self.from_previous],
+            [f"{count:,}" for count in self.dropped],
+            [time_words(time.median_seconds) for time in self.times],
+            [time_words(time.p90_seconds) for time in self.times],
+        )
+        return _aligned([_HEADS, *zip(*columns, strict=True)])
 
 
 def _share(count: int, of: int) -> float | None:
