@@ -34,6 +34,15 @@ def funnel(steps: Any = "ABC", **options: Any) -> ost.FunnelQuery:
     return ost.funnel(list(steps) if isinstance(steps, str) else steps, **given)
 
 
+def attempts(query: ost.FunnelQuery, table: pa.Table) -> pa.Table:
+    """All attempts: the clause that `to_sql` shows, over events with the column that it adds."""
+    names = [step.name for step in query.steps]
+    order = [names.index(kind) + 1 if kind in names else None for kind in table.column("kind").to_pylist()]
+    text = query.to_sql("clicks")
+    ordered = table.append_column("funnel_order", pa.array(order, pa.int32()))
+    return ost.match(text[text.index("MATCH_RECOGNIZE") :], ordered)
+
+
 def shown(table: pa.Table) -> list[tuple[Any, ...]]:
     """Key, level and the minutes of the steps, sorted by key."""
     rows = [

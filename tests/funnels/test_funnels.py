@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.funnels.letters import events, funnel, shown
+from tests.funnels.letters import attempts, events, funnel, shown
 
 import ostinato as ost
-from ostinato.local.local_funnels import funnel_attempts
 
 ANY, ORDER, INCREASE = "any", "strict_order", "strict_increase"
 
@@ -87,14 +86,21 @@ def test_nan_is_one_key() -> None:
 
 def test_attempts_after_a_completed_one_and_repeats() -> None:
     """The repeated first step isn't an abandoned attempt. The one behind the completed attempt is."""
-    attempts = funnel_attempts(funnel(), events(ann="AAABCxAx"))
-    assert shown(attempts) == [("ann", 1, 6, None, None), ("ann", 3, 2, 3, 4)]
-    assert attempts.column("completed").to_pylist() == [True, False]
+    rows = attempts(funnel(), events(ann="AAABCxAx"))
+    assert shown(rows) == [("ann", 1, 6, None, None), ("ann", 3, 2, 3, 4)]
+    assert rows.column("completed").to_pylist() == [True, False]
+
+
+def test_an_event_that_ends_an_attempt_begins_none() -> None:
+    assert shown(attempts(funnel(mode=ORDER), events(ann="ABAxABxC"))) == [
+        ("ann", 2, 0, 1, None),
+        ("ann", 2, 4, 5, None),
+    ]
 
 
 def test_an_attempt_that_ran_out_of_time_hides_no_other() -> None:
-    attempts = funnel_attempts(funnel(), events(ann="AB  A    B  C"))
-    assert shown(attempts) == [("ann", 2, 0, 1, None), ("ann", 3, 4, 9, 12)]
+    rows = attempts(funnel(), events(ann="AB  A    B  C"))
+    assert shown(rows) == [("ann", 2, 0, 1, None), ("ann", 3, 4, 9, 12)]
 
 
 def test_steps_by_condition_and_names_of_columns() -> None:
@@ -152,18 +158,6 @@ def test_the_numbers_are_those_of_a_clause_written_by_hand() -> None:
     assert shown(funnel().run(table).table) == shown(by_hand)
 
 
-def test_the_written_clause_finds_the_attempts() -> None:
-    """`to_sql` is for `ost.sql`. Here its clause alone runs, over events with the column that it adds."""
-    table, query = events(ann="AABxC", bob="AxB"), funnel(mode=ORDER)
-    text = query.to_sql("clicks")
-    assert text.startswith("SELECT *\nFROM (\n    SELECT *, CASE WHEN (`kind` = 'A') THEN 1 WHEN")
-    clause = text[text.index("MATCH_RECOGNIZE") :]
-    ordered = table.append_column(
-        "funnel_order", pa.array([{"A": 1, "B": 2, "C": 3}.get(k) for k in table["kind"].to_pylist()])
-    )
-    assert shown(ost.match(clause, ordered)) == shown(funnel_attempts(query, table))
-
-
 # --- report -----------------------------------------------------------------------------------------------------------
 
 
@@ -202,7 +196,21 @@ def test_the_report_of_no_events() -> None:
 def test_repr_and_explanation() -> None:
     query = funnel(mode=ORDER)
     assert repr(query) == "<funnel A -> B -> C by user, within 0:10:00, strict_order>"
-    assert "STEP_1" in query.run(events(ann="A")).explain().text
+    result = query.run(events(ann="A"))
+    assert repr(result) == f"<result of {query!r}>"
+    assert "STEP_1" in result.explain().text
+
+
+@pytest.mark.parametrize("within", ["1 hour", None])
+@pytest.mark.parametrize("mode", [ANY, ORDER, INCREASE])
+def test_the_longest_funnel(mode: str, within: str | None) -> None:
+    query = funnel(["A", "B"] * 16, mode=mode, within=within)
+    assert query.run(events(ann="AB" * 16)).table.column("level").to_pylist() == [32]
+
+
+def test_an_error_in_the_data_is_ours() -> None:
+    with pytest.raises(ost.MatchError, match="DIVIDE_BY_ZERO"):
+        funnel({"a": "1 / length(kind) > 0", "b": "1 / (length(kind) - 1) > 0"}, type=None).run(events(ann="A"))
 
 
 # --- bad input --------------------------------------------------------------------------------------------------------
@@ -214,6 +222,7 @@ def test_repr_and_explanation() -> None:
         ({"steps": []}, "INVALID_STEPS"),
         ({"steps": ["A"]}, "INVALID_STEPS"),
         ({"steps": 7}, "INVALID_STEPS"),
+        ({"steps": ["A"] * 33}, "INVALID_STEPS"),
         ({"steps": ["A", None]}, "INVALID_STEPS"),
         ({"steps": ["A", True]}, "INVALID_STEPS"),
         ({"steps": ["A", ()]}, "INVALID_STEPS"),
@@ -234,6 +243,7 @@ def test_repr_and_explanation() -> None:
         ({"within": "2 months"}, "INVALID_WITHIN"),
         ({"within": 3600}, "INVALID_WITHIN"),
         ({"within": "0 seconds"}, "INVALID_WITHIN"),
+        ({"within": timedelta.max}, "INVALID_WITHIN"),
         ({"mode": "strict"}, "INVALID_OPTION"),
         ({"mode": "strict_deduplication"}, "INVALID_OPTION"),
         ({"mode": "allow_reentry"}, "INVALID_OPTION"),

@@ -15,18 +15,18 @@ step  name  keys  of first  of previous  dropped   median     90 %
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ostinato.api.explain import Explanation, explain
 from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible
 from ostinato.calls.options import a_text
 from ostinato.errors import QueryError
-from ostinato.funnels.funnel import Funnel, read_columns, read_mode, read_steps, read_within
+from ostinato.funnels.funnel import Funnel, StepTypes, read_columns, read_mode, read_steps, read_within
 from ostinato.funnels.funnel_clause import funnel_clause, funnel_statement
 from ostinato.funnels.funnel_report import FunnelReport
 from ostinato.local.local_settings import local_settings, refuse_settings
@@ -34,6 +34,8 @@ from ostinato.rows.arrow_tables import is_spark_dataframe, spark_dataframe
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from ostinato.api.explain import Explanation
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -78,6 +80,8 @@ class FunnelQuery(Funnel):
     @only_our_errors()
     def explain(self) -> Explanation:
         """Explains how Ostinato reads and runs the funnel's clause."""
+        from ostinato.api.explain import explain
+
         return explain(funnel_clause(self))
 
     def __repr__(self) -> str:
@@ -86,7 +90,7 @@ class FunnelQuery(Funnel):
         return f"<funnel {' -> '.join(step.name for step in self.steps)} by {', '.join(self.keys)}{window}{mode}>"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FunnelResult:
     """The result of a funnel's `run`."""
 
@@ -114,13 +118,16 @@ class FunnelResult:
         """The report as a bar chart, in one self-contained SVG."""
         return self.report.svg()
 
+    def __repr__(self) -> str:
+        return f"<result of {self.funnel}>"
+
 
 @only_our_errors()
 def funnel(
-    steps: Any,
+    steps: Sequence[StepTypes] | Mapping[str, str],
     *,
-    keys: Any = None,
-    time: Any = None,
+    keys: str | Sequence[str] | None = None,
+    time: str | Sequence[str] | None = None,
     type: str | None = None,
     within: str | timedelta | None = None,
     mode: str = "any",

@@ -16,6 +16,12 @@ from ostinato.expressions.intervals import parse_interval
 from ostinato.expressions.parsing import parse_expression
 from ostinato.expressions.syntax import Call, ColumnRef, Expr, Name, Operator, string_literal, walk
 
+StepTypes = str | int | tuple[str | int, ...]
+"""The type of a step's event, or several types."""
+MOST_STEPS = 32
+"""As many as windowFunnel has."""
+_LONGEST = timedelta(days=100_000 * 365)
+"""Times have 64 bits of microseconds."""
 LEVEL, COMPLETED = "level", "completed"
 _READS_OTHER_ROWS = {*LOGICAL_NAVIGATION, *PHYSICAL_NAVIGATION, "classifier", "match_number"}
 _STEPS_HINT = 'ost.funnel(["view", "cart", "pay"], ...), or {"view": "page = \'/product\'", ...}'
@@ -64,8 +70,9 @@ def read_steps(steps: Any, type: Any, keys: Sequence[str]) -> tuple[Step, ...]:
         named = [_typed_step(values, type) for values in steps]
     else:
         raise QueryError("INVALID_STEPS", f"steps are a list or a dict, not {shown(steps)}", hint=_STEPS_HINT)
-    if len(named) < 2:
-        raise QueryError("INVALID_STEPS", f"a funnel has at least two steps, not {len(named)}", hint=_STEPS_HINT)
+    if not 2 <= len(named) <= MOST_STEPS:
+        message = f"a funnel has 2 to {MOST_STEPS} steps, not {len(named)}"
+        raise QueryError("INVALID_STEPS", message, hint=_STEPS_HINT)
     names = _numbered([name for name, _ in named], (), " {}")
     taken = (*keys, LEVEL, COMPLETED)
     columns = _numbered([f"{_plain_word(name)}_at" for name in names], taken, "_{}")
@@ -142,9 +149,10 @@ def read_within(value: Any) -> timedelta | None:
     length = parse_interval(value) if isinstance(value, str) else value
     if length is None and value is None:
         return None
-    if isinstance(length, timedelta) and length > timedelta(0):
+    if isinstance(length, timedelta) and timedelta(0) < length <= _LONGEST:
         return length
-    raise QueryError("INVALID_WITHIN", f"within is a length of time, not {shown(value)}", hint='within="1 hour"')
+    message = f"within is a length of time above zero, not {shown(value)}"
+    raise QueryError("INVALID_WITHIN", message, hint='within="1 hour"; without it there is no limit')
 
 
 def read_mode(value: Any) -> Mode:

@@ -1,4 +1,4 @@
-"""A funnel over a table in this process -> one row for each attempt or for each key, and the report."""
+"""A funnel over a table in this process -> one row for each key, and the report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from ostinato.clause.language.clause_binding import bind
 from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.plan.typed_plan import Limits
-from ostinato.clause.query.clause import MatchRecognize, Measure
+from ostinato.clause.query.clause import Measure
 from ostinato.errors import errors_quoting
 from ostinato.expressions import types as t
 from ostinato.expressions.evaluate import evaluate
@@ -33,16 +33,9 @@ from ostinato.slices.slice_threads import Parallel
 _NUMBER = f"{PREFIX}attempt"
 
 
-def funnel_attempts(funnel: Funnel, table: Any, settings: t.Settings = t.Settings()) -> pa.Table:
-    """One row for each attempt, as on a stream: the keys, the level, whether it is completed, the time of each step."""
-    return _matched(funnel, funnel_clause(funnel), table, settings)
-
-
 def funnel_rows(funnel: Funnel, table: Any, settings: t.Settings = t.Settings()) -> pa.Table:
     """One row for each key: its best attempt, the earliest of those with the highest level."""
-    clause = funnel_clause(funnel)
-    numbered = replace(clause, measures=(*clause.measures, Measure(_NUMBER, Call("match_number"))))
-    attempts = _matched(funnel, numbered, table, settings)
+    attempts = _numbered_attempts(funnel, as_table(table, settings), settings)
     # The attempts of a key follow each other, numbered from 1. Keys may be NULL or NaN, so they aren't compared.
     numbers = attempts.column(_NUMBER).to_numpy()
     levels = attempts.column(LEVEL).to_numpy()
@@ -52,19 +45,20 @@ def funnel_rows(funnel: Funnel, table: Any, settings: t.Settings = t.Settings())
     return attempts.take(pa.array(order[is_first])).drop_columns([_NUMBER])
 
 
-def _matched(funnel: Funnel, clause: MatchRecognize, table: Any, settings: t.Settings) -> pa.Table:
-    arrow = as_table(table, settings)
-    time = input_time(funnel, arrow.column_names, settings.case_sensitive)
-    kind = arrow.schema.field(time).type
+def _numbered_attempts(funnel: Funnel, table: pa.Table, settings: t.Settings) -> pa.Table:
+    time = input_time(funnel, table.column_names, settings.case_sensitive)
+    kind = table.schema.field(time).type
     if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
         raise not_a_time(time, t.spark_name(kind))
-    schema = arrow.schema.append(pa.field(ORDER_COLUMN, pa.int32()))
-    plan = make_plan(bind(clause, schema.names, case_sensitive=settings.case_sensitive))
+    clause = funnel_clause(funnel)
+    numbered = replace(clause, measures=(*clause.measures, Measure(_NUMBER, Call("match_number"))))
+    schema = table.schema.append(pa.field(ORDER_COLUMN, pa.int32()))
+    plan = make_plan(bind(numbered, schema.names, case_sensitive=settings.case_sensitive))
     local = LocalPlan(plan, schema, settings, Limits())
-    order = _over_columns(funnel_order(funnel), ColumnLookup(arrow.column_names, settings.case_sensitive))
+    order = _over_columns(funnel_order(funnel), ColumnLookup(table.column_names, settings.case_sensitive))
+    ranks = evaluate(order, by_column_name(columns_of(table)), table.num_rows, settings)
     with errors_quoting(clause.text):
-        ranks = evaluate(order, by_column_name(columns_of(arrow)), arrow.num_rows, settings)
-        return local.run(arrow.append_column(ORDER_COLUMN, ranks), Parallel())
+        return local.run(table.append_column(ORDER_COLUMN, ranks), Parallel())
 
 
 def _over_columns(expr: Expr, lookup: ColumnLookup) -> Expr:

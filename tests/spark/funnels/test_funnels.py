@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from tests.funnels.letters import attempts
 from tests.spark.streams.spark_streams import START, Source, pieces, rows, seconds
 
 import ostinato as ost
-from ostinato.local.local_funnels import funnel_attempts
 
 MODES = ("any", "strict_order", "strict_increase")
 
@@ -36,8 +36,7 @@ def checkout(**options: Any) -> ost.FunnelQuery:
     return ost.funnel(["view", "cart", "pay"], **given)
 
 
-@pytest.mark.parametrize("within", ["40 seconds", None])
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("mode", "within"), [*((mode, "40 seconds") for mode in MODES), ("any", None)])
 def test_a_batch_has_the_rows_of_the_process(spark: SparkSession, mode: str, within: str | None) -> None:
     query = checkout(mode=mode, within=within)
     found, wanted = query.run(spark.createDataFrame(clicks())), query.run(clicks())
@@ -74,7 +73,7 @@ def test_the_report_of_no_keys(spark: SparkSession) -> None:
 def test_the_statement_finds_the_attempts(spark: SparkSession) -> None:
     query = checkout(mode="strict_order")
     found = ost.sql(query.to_sql("clicks"), clicks=spark.createDataFrame(clicks())).toArrow()
-    assert rows(found) == rows(funnel_attempts(query, clicks()))
+    assert rows(found) == rows(attempts(query, clicks()))
 
 
 @pytest.mark.parametrize(
@@ -102,10 +101,10 @@ def test_the_best_attempts_of_a_stream_are_the_rows_of_a_batch(source: Source, m
     table, query = clicks(), checkout(mode=mode)
     found = source.add(*pieces(table, 150, 300)).run(source.read().transform(query))
     rest = source.finish()
-    assert rows(found, rest) == rows(funnel_attempts(query, table))
-    attempts = [tuple(row.values()) for row in [*found.to_pylist(), *rest.to_pylist()]]
+    assert rows(found, rest) == rows(attempts(query, table))
+    shown = [tuple(row.values()) for row in [*found.to_pylist(), *rest.to_pylist()]]
     best: dict[str | None, tuple[Any, ...]] = {}
-    for attempt in sorted(attempts, key=lambda row: (-row[1], [at for at in row[3:] if at is not None])):
+    for attempt in sorted(shown, key=lambda row: (-row[1], [at for at in row[3:] if at is not None])):
         best.setdefault(attempt[0], attempt)
     assert sorted(map(repr, best.values())) == rows(query.run(table).table)
     assert rest.num_rows and found.num_rows > 20

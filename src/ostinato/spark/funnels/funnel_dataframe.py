@@ -15,6 +15,7 @@ from ostinato.funnels.funnel import COMPLETED, LEVEL, Funnel
 from ostinato.funnels.funnel_clause import ORDER_COLUMN, funnel_clause, funnel_order
 from ostinato.funnels.funnel_input import input_time, not_a_time
 from ostinato.funnels.funnel_report import QUANTILES, FunnelReport, StepTimes
+from ostinato.rows.column_names import PREFIX
 from ostinato.spark.clause.clause_dataframe import match_dataframe
 from ostinato.spark.clause.spark_plan import plan_query
 from ostinato.spark.session.session_settings import session_settings
@@ -49,7 +50,7 @@ def _best_attempts(funnel: Funnel, attempts: DataFrame) -> DataFrame:
     """The best attempt of each key: the highest level, then the earliest times. They determine all other columns."""
     times = [step.time_column for step in funnel.steps]
     keys = attempts.columns[: len(funnel.keys)]
-    depth, best = "__depth", "__best"
+    depth, best = f"{PREFIX}depth", f"{PREFIX}best"
     rank = f.struct((-f.col(LEVEL)).alias(depth), *(f.col(quote(name)) for name in times))
     return (
         attempts.groupBy(*(f.col(quote(key)) for key in keys))
