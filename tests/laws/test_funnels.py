@@ -13,6 +13,7 @@ from tests.funnels.letters import minute, shown
 
 import ostinato as ost
 from ostinato.reference.funnel_oracle import FunnelEvent, FunnelOracle
+from ostinato.testing import StreamTester
 
 KEYS, KINDS = st.sampled_from(["a", None]), st.sampled_from(["A", "B", "C", "x", None])
 EVENTS = st.lists(st.tuples(KEYS, st.one_of(st.integers(0, 6), st.none()), KINDS), max_size=8)
@@ -74,6 +75,33 @@ def test_ties_are_in_the_order_of_the_steps(rows: Rows, steps: list[str], within
 @given(EVENTS, STEPS, WITHIN, st.sampled_from(["any", "strict_order", "strict_increase"]))
 def test_ties_are_ordered_by_a_column(rows: Rows, steps: list[Any], within: int | None, mode: str) -> None:
     check(rows, steps, within, mode, numbered=True)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(EVENTS, SINGLE_STEPS, st.integers(1, 6), st.sampled_from(["any", "strict_order"]), st.integers(0, 8))
+def test_a_stream_shows_attempts_and_the_best_are_the_rows_of_a_batch(
+    rows: Rows, steps: list[str], within: int, mode: str, watermark: int
+) -> None:
+    """Attempts of events up to the watermark and behind it, and those that the end of the stream decides."""
+    query = ost.funnel(steps, keys="user", type="kind", time="ts", within=f"{within} minutes", mode=mode)
+    text, ranks = query.to_sql("events"), {kind: 1 + steps.index(kind) for kind in steps}
+    stream = StreamTester(
+        text[text.index("MATCH_RECOGNIZE") :],
+        {"user": "string", "ts": "timestamp_ntz", "kind": "string", "funnel_order": "int"},
+    )
+    timed = [row for row in rows if row[1] is not None]
+    given = [
+        {"user": key, "ts": minute(at), "kind": kind, "funnel_order": ranks.get(kind or "")} for key, at, kind in timed
+    ]
+    early = [row for row, (_, at, _) in zip(given, timed, strict=True) if at is not None and at <= watermark]
+    late = [row for row in given if row not in early]
+    shown_rows = [*stream.feed(early), *stream.advance_watermark(minute(watermark) or 0), *stream.feed(late)]
+    attempts = [tuple(row.values()) for row in [*shown_rows, *stream.finish()]]
+    best: dict[Any, tuple[Any, ...]] = {}
+    for row in sorted(attempts, key=lambda row: (-row[1], [at for at in row[3:] if at is not None])):
+        best.setdefault(row[0], row)
+    batch = query.run(table_of(rows)).table.to_pylist()
+    assert sorted(map(repr, best.values())) == sorted(repr(tuple(row.values())) for row in batch)
 
 
 def window_funnel(events: list[tuple[int, int]], steps: int, within: int) -> int:
