@@ -75,7 +75,7 @@ class FunnelReport:
     def __str__(self) -> str:
         columns = (
             [str(step) for step in range(1, len(self.names) + 1)],
-            self.names,
+            [" ".join(name.split()) for name in self.names],
             [f"{count:,}" for count in self.keys],
             [percent_words(share) for share in self.from_first],
             [percent_words(share) for share in self.from_previous],
