@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ostinato.api.event_builder import EventBuilder, event_and, event_not, event_or, event_repeat, event_seq
     from ostinato.api.events import EventsQuery, events
     from ostinato.api.explain import Explanation, explain
+    from ostinato.api.funnels import FunnelQuery, FunnelReport, FunnelResult, funnel
     from ostinato.api.graph_questions import GraphQuestions, LearntProposer
     from ostinato.api.match import match
     from ostinato.api.paths import Graph, PathsQuery, PathsResult, graph, paths
@@ -69,6 +70,10 @@ _HOMES = {
     "events": "ostinato.api.events",
     "match": "ostinato.api.match",
     "match_recognize": "ostinato.api.clauses",
+    "FunnelQuery": "ostinato.api.funnels",
+    "FunnelReport": "ostinato.api.funnels",
+    "FunnelResult": "ostinato.api.funnels",
+    "funnel": "ostinato.api.funnels",
     "Graph": "ostinato.api.paths",
     "PathsQuery": "ostinato.api.paths",
     "PathsResult": "ostinato.api.paths",
@@ -137,6 +142,9 @@ __all__ = [
     "EventsQuery",
     "Eviction",
     "Explanation",
+    "FunnelQuery",
+    "FunnelReport",
+    "FunnelResult",
     "Graph",
     "GraphQuestions",
     "LearntProposer",
@@ -166,6 +174,7 @@ __all__ = [
     "events",
     "explain",
     "finish_stream",
+    "funnel",
     "graph",
     "match",
     "match_recognize",

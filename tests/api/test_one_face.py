@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import duckdb
@@ -19,6 +20,7 @@ CLICKS = pa.table(
         "ts": [1, 2, 3, 4, 5],
         "page": ["home", "cart", "home", "pay", "cart"],
         "n": [1, None, 3, 2**60 + 1, 5],
+        "at": [datetime(2024, 1, 1, 12, minute) for minute in range(5)],
     }
 )
 TRIPLES = pa.table({"head": ["a", "b"], "relation": ["r", "r"], "tail": ["b", "c"]})
@@ -69,14 +71,18 @@ def summary() -> ost.StreamSummary:
     )
 
 
+def funnel() -> ost.FunnelQuery:
+    return ost.funnel(["home", "pay"], keys="user", type="page", time="at", within="1 hour")
+
+
 def paths() -> ost.PathsQuery:
     return ost.paths("r / r", start="a")
 
 
 QUERIES: list[Callable[[], Any]] = [
-    *(clause, built, event_query, built_events, workload, correlation, summary, paths),
+    *(clause, built, event_query, built_events, workload, correlation, summary, funnel, paths),
 ]
-WITH_REPORT: list[Callable[[], Any]] = [workload, correlation, summary, paths]
+WITH_REPORT: list[Callable[[], Any]] = [workload, correlation, summary, funnel, paths]
 by_name = pytest.mark.parametrize("make", QUERIES, ids=lambda make: make.__name__)
 by_name_with_report = pytest.mark.parametrize("make", WITH_REPORT, ids=lambda make: make.__name__)
 

@@ -43,6 +43,8 @@ from ostinato.explanation.planned_clause import PlannedClause, plan_clause
 from ostinato.explanation.readable import readable
 from ostinato.explanation.summary_text import summary_automaton, summary_text
 from ostinato.explanation.text_sections import headed, underlined
+from ostinato.funnels.funnel import Funnel
+from ostinato.funnels.funnel_clause import funnel_clause
 from ostinato.pictures.automaton_svg import Picture, draw_automata
 from ostinato.summaries.summary_request import SummaryRequest
 from ostinato.workloads.workload_request import WorkloadRequest
@@ -102,6 +104,8 @@ def explain(
         return Explanation(paths_text(query.queries, query.options), paths_automaton(query.queries))
     if isinstance(query, CorrelationQuery):
         return _several({name: _clauses(text, table) for name, text in query.texts.items()})
+    if isinstance(query, Funnel):
+        return _clauses(funnel_clause(query), None)  # the clause orders by a column that only the run adds
     assert isinstance(query, MatchRecognizeQuery)
     return _clauses(query.clause_query.clause, table)
 

@@ -18,21 +18,25 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
 class RunReport(Generic[T]):
     """What a run did. `str(report)` is for people, `table` for programs: in the kind of the input, lazy on Spark."""
 
-    text: str
-    table: T
+    def __init__(self, text: str, table: T) -> None:
+        self._text, self._table = text, table
+
+    @property
+    def table(self) -> T:
+        """The numbers of the run."""
+        return self._table
 
     def __str__(self) -> str:
-        return self.text
+        return self._text
 
     def __repr__(self) -> str:
-        return f"<RunReport: {shortened(self.text)}>"
+        return f"<{type(self).__name__}: {shortened(str(self))}>"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(self.text)}</pre>"
+        return f"<pre>{escape(str(self))}</pre>"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -54,7 +58,7 @@ class Result(Generic[T]):
         return explain(self)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {table_words(self.table)}; {shortened(self.report.text)}>"
+        return f"<{type(self).__name__}: {table_words(self.table)}>"
 
 
 def table_words(table: Any) -> str:

@@ -1,0 +1,1 @@
+"""Funnels on DataFrames."""
