@@ -5,17 +5,26 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import ostinato
+from ostinato.cli.terminal import visible_lines
 
 _EXIT_CODES = (
     "exit codes: 0 done, 1 error in the query or its data, 2 wrong usage, 3 no Java or pyspark, 4 unexpected error"
 )
 
 
+class _Parser(argparse.ArgumentParser):
+    """Its errors quote arguments, which may contain control characters."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(visible_lines(message))
+
+
 def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     """The options; `command` is the function to call with them. Raises SystemExit like argparse."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="ostinato",
         description="SQL MATCH_RECOGNIZE and event-pattern queries for Apache Spark.",
         epilog=_EXIT_CODES,

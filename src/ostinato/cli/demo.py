@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import ostinato
 from ostinato.cli.failures import UsageFault
 from ostinato.cli.progress import Progress, progress_on_stderr
-from ostinato.cli.terminal import accent, bold, quiet
+from ostinato.cli.terminal import accent, bold, quiet, say, visible
 from ostinato.cli.text_table import text_table
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def run_demo(options: argparse.Namespace) -> int:
         tables = {"trades": make_trades(options.rows, options.seed), "payments": payments.table}
         _write_files(options.out, tables, STORIES)
     sizes = " and ".join(f"{table.num_rows:,} {name}" for name, table in tables.items())
-    print(f"  data     {sizes}, seed {options.seed}, in {options.out}/")
+    print(f"  data     {sizes}, seed {options.seed}, in {visible(str(options.out))}/")
     spark = _start_spark(options.out, STORIES, tables, progress)
     print()
     answers = [_answer(story, options.out, spark, payments, progress) for story in STORIES]
@@ -177,5 +177,5 @@ def _say_goodbye(page: Path, folder: Path, seconds: float) -> None:
     print(f"    {accent(page.absolute().as_uri())}\n")
     print(bold("What to try next:"))
     for step in next_steps(folder):
-        print(f"    {step}")
+        say(f"    {step}")
     print(quiet(f"\ndone in {seconds:.0f} s"))

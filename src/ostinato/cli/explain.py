@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ostinato.cli.failures import UsageFault
 from ostinato.cli.files import InputFile, parse_inputs
 from ostinato.cli.queries import query_text
+from ostinato.cli.terminal import say
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,12 +22,12 @@ def explain_query(options: argparse.Namespace) -> int:
     query = query_text(options)
     inputs = parse_inputs(options.input)
     explanation = explain(query, {table.name: input_schema(table) for table in inputs} or None)
-    print(explanation.text)
+    say(explanation.text)
     if options.svg is not None:
         if not options.svg.absolute().parent.is_dir():
             raise UsageFault("OUTPUT_FOLDER_MISSING", f"there is no folder {options.svg.absolute().parent}")
         options.svg.write_text(explanation.svg, encoding="utf-8")
-        print(f"wrote {options.svg}", file=sys.stderr)
+        say(f"wrote {options.svg}", sys.stderr)
     return 0
 
 
