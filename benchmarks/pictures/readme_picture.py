@@ -24,8 +24,7 @@ def readme_picture(seed: int = 7) -> str:
     """The SVG text. It carries its own background, so it reads on a white and on a dark page."""
     story = HEAD_AND_SHOULDERS
     trades = make_trades(_ROWS, seed)
-    sql = story.sql
-    found = match_table(parse_clause(sql[sql.index("(") + 1 : sql.rindex(")")]), trades)
+    found = match_table(parse_clause(story.clause), trades)
     series = series_by_key(trades, story.key)
     best = clearest(story, found.to_pylist(), series, 1)[0]
     excerpt = excerpt_of(best, series[best[story.key]])

@@ -50,8 +50,7 @@ class Nesting(HTMLParser):
 
 
 def answer(story, table) -> StoryAnswer:
-    clause = story.sql[story.sql.index("(") + 1 : story.sql.rindex(")")]
-    return StoryAnswer(story, match_table(parse_clause(clause), table), 1.5)
+    return StoryAnswer(story, match_table(parse_clause(story.clause), table), 1.5)
 
 
 @pytest.fixture(scope="module")
