@@ -157,7 +157,8 @@ def _introduce(story: Story) -> None:
 
 
 def _answer(story: Story, folder: Path, spark: SparkSession, payments: Payments, progress: Progress) -> StoryAnswer:
-    """Runs one query on Spark, and prints the first rows of its result."""
+    """Runs one query on Spark, and prints some rows of its result."""
+    from ostinato.report.excerpts import sample
     from ostinato.report.page import StoryAnswer
     from ostinato.spark.statements.statement import sql
 
@@ -167,7 +168,7 @@ def _answer(story: Story, folder: Path, spark: SparkSession, payments: Payments,
         matches = sql(story.sql, spark=spark, **tables).toArrow()
         seconds = time.monotonic() - began
     remark = _remark(matches, payments) if story.table == "payments" else ""
-    rows = [tuple(row.values()) for row in matches.slice(0, _ROWS_SHOWN).to_pylist()]
+    rows = [tuple(row.values()) for row in sample(matches, story.key, _ROWS_SHOWN).to_pylist()]
     print(text_table(matches.column_names, rows, width=_terminal_width(), left_out=matches.num_rows - len(rows)))
     print(f"\n{bold(f'{matches.num_rows:,} matches')} in {seconds:.1f} s. {remark}".rstrip() + "\n\n")
     return StoryAnswer(story, matches, seconds, remark)
