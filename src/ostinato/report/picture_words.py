@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import pairwise
 
 from ostinato.pictures.price_chart import Excerpt, marked_rows
 from ostinato.report.stories import Story
@@ -18,10 +19,7 @@ def price_words(story: Story, excerpt: Excerpt) -> str:
     'REEL, 6 January 2025: the price goes from 10.00 down to 9.00, up to 10.50; V shapes from 09:30 to 09:33, 4 trades'
     """
     values = [excerpt.values[row] for row in marked_rows(excerpt, story)]
-    steps = ", ".join(
-        f"{'up' if after > before else 'down'} to {after:,.2f}"
-        for before, after in zip(values, values[1:], strict=False)
-    )
+    steps = ", ".join(f"{'up' if after > before else 'down'} to {after:,.2f}" for before, after in pairwise(values))
     return f"{_head(excerpt)}: the price goes from {values[0]:,.2f} {steps}; {_match(story, excerpt)}"
 
 
