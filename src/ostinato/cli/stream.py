@@ -35,8 +35,10 @@ _STALLED_SECONDS = 60
 def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `run` for streams."""
     group = parser.add_argument_group("streams")
-    group.add_argument("--stream", action="store_true", help="keep reading new files in the input folders")
-    group.add_argument("--checkpoint", type=Path, metavar="DIR", help="folder for the state of the stream (required)")
+    group.add_argument("--stream", action="store_true", help="keep running, and read new files in the input folders")
+    group.add_argument(
+        "--checkpoint", type=Path, metavar="DIR", help="folder where the stream keeps its state; a stream needs it"
+    )
     group.add_argument(
         "--delay",
         default=DEFAULT_DELAY,
@@ -44,7 +46,7 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
         help="how late a row may arrive (watermark delay, default: %(default)s)",
     )
     group.add_argument("--once", action="store_true", help="stop after reading the files that exist at the start")
-    group.add_argument("--metrics", type=Path, metavar="FILE", help="write counters for Prometheus to a file")
+    group.add_argument("--metrics", type=Path, metavar="FILE", help="write counters to a file that Prometheus can read")
 
 
 def run_stream(options: argparse.Namespace) -> int:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shlex
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ostinato.cli import main, progress
+from ostinato.cli.arguments import RUN_EXAMPLE
 
 TRADES = pa.table(
     {
@@ -96,6 +98,12 @@ def test_hostile_names_and_values_are_escaped_in_a_table(folder, capsys) -> None
     code, out, err = run(capsys, "run", "-e", "SELECT `no\x1b[31m` FROM trades", "--input", "trades=trades.csv")
     assert (code, out) == (1, "")
     assert "\\x1b[31m" in err and "\x1b" not in err
+
+
+def test_the_example_of_the_help(folder, capsys) -> None:
+    code, out, err = run(capsys, *shlex.split(RUN_EXAMPLE)[1:])
+    assert (code, err) == (0, "")
+    assert out.splitlines()[2:] == ["A        10     7.5       3"]
 
 
 def test_a_limit_shows_the_number_of_hidden_rows(folder, capsys) -> None:
