@@ -34,7 +34,7 @@ class _Parser(argparse.ArgumentParser):
 
 def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     """The options; `command` is the function to call with them. Raises SystemExit like argparse."""
-    parser = _Parser(
+    parser: argparse.ArgumentParser = _Parser(
         prog="ostinato",
         description="SQL MATCH_RECOGNIZE and event-pattern queries for Apache Spark.",
         epilog=_EXIT_CODES,

@@ -64,7 +64,7 @@ def run_demo(options: argparse.Namespace) -> int:
         print(f"{look}\n")
     spark = _start_spark(options.out, STORIES, tables, progress)
     print()
-    answers = []
+    answers: list[StoryAnswer] = []
     for story in STORIES:
         if answers:
             _introduce(story)

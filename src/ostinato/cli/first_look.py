@@ -6,7 +6,7 @@ The reference implementation finds it in plain Python. It is slow, but a thousan
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +29,7 @@ def first_look(story: Story, table: pa.Table, width: int) -> str | None:
     if not matches:
         return None
 
-    def prices(match: Match) -> list[float]:
+    def prices(match: Match) -> list[Any]:
         return [row["price"] for row in partition.rows[match.start : match.end]]
 
     def labels(match: Match) -> list[str]:
