@@ -2,7 +2,9 @@
 
 import io
 import json
+import warnings
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -68,7 +70,17 @@ def test_explain_and_the_file_it_writes(capsys, tmp_path, monkeypatch) -> None:
     out, err = capsys.readouterr()
     assert "\\u202eab" in out and "\\u202eab" in err
     assert not controls(out + err)
-    assert Path(f"{HOSTILE}.svg").is_file()
+    ElementTree.fromstring(Path(f"{HOSTILE}.svg").read_text(encoding="utf-8"))
+
+
+def test_warnings(capsys, monkeypatch) -> None:
+    monkeypatch.setattr("ostinato.cli.explain.query_text", lambda options: warnings.warn(HOSTILE, stacklevel=1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        main(["explain", "-e", "x"])
+    err = capsys.readouterr().err
+    assert err.startswith("warning: \\x1b]0;own")
+    assert not controls(err)
 
 
 class Terminal(io.StringIO):

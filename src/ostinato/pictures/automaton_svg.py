@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 
 from ostinato.clause.automaton.nfa import ACCEPT, ACCEPT_AT_END, Nfa
 from ostinato.pictures.automaton_layout import (
@@ -16,6 +15,7 @@ from ostinato.pictures.automaton_layout import (
     lay_out,
     state_names,
 )
+from ostinato.pictures.svg import escape
 
 _HEIGHT = 38.0
 _GAP = 68.0

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
-from ostinato.pictures.svg import element, text
+from ostinato.pictures.svg import element, escape, text
 
 _COLUMN, _ROW, _MARGIN, _HEAD, _BOX, _HALF = 290.0, 42.0, 24.0, 64.0, 150.0, 12.0
 _APART = 2.5

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from html import escape
 from itertools import groupby
 
 from ostinato.pictures.phases import Shape
-from ostinato.pictures.svg import Scale, area_path, element, line_path, round_ticks, text
+from ostinato.pictures.svg import Scale, area_path, element, escape, line_path, round_ticks, text
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
-from ostinato.pictures.svg import Scale, element, text
+from ostinato.pictures.svg import Scale, element, escape, text
 
 _WIDTH, _MARGIN, _LABELS, _HEAD, _LANE, _FOOT, _LOSS = 880.0, 18.0, 92.0, 66.0, 26.0, 58.0, 46.0
 _RIGHT = _WIDTH - _MARGIN - 10

@@ -186,7 +186,8 @@ def _table(story: Story, matches: pa.Table) -> str:
         count = f"{len(rows)} of {count}, from as many keys as possible"
     caption = f"<caption>{escape(story.title)}: {count}</caption>"
     body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
-    return f'<div class="scroll" tabindex="0"><table>{caption}{body}</table></div>'
+    box = f'<div class="scroll" tabindex="0" role="region" aria-label="Rows of {escape(story.title)}">'
+    return f"{box}<table>{caption}{body}</table></div>"
 
 
 def _cell(name: str, value: Any, number: bool) -> str:
