@@ -100,7 +100,7 @@ def _frame_of(spark: SparkSession, table: InputFile) -> DataFrame:
     path = table.path if "://" in table.path else str(Path(table.path).absolute())
     frame = spark.read.options(**READER_OPTIONS[table.format]).format(spark_format(table.format)).load(path)
     if frame.columns == ["_corrupt_record"]:
-        raise UsageFault("INPUT_UNREADABLE", f"{table.path} has no JSON lines", hint="write one object a line")
+        raise UsageFault("INPUT_UNREADABLE", f"{table.path} has no JSON lines", hint="write one object in each line")
     return frame
 
 

@@ -68,11 +68,8 @@ def cell_text(value: Any, written: Callable[[str], str] = visible) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(cell_text(item, written) for item in value) + "]"
     if isinstance(value, dict):
-        return (
-            "{"
-            + ", ".join(f"{cell_text(key, written)}: {cell_text(item, written)}" for key, item in value.items())
-            + "}"
-        )
+        pairs = (f"{cell_text(key, written)}: {cell_text(item, written)}" for key, item in value.items())
+        return "{" + ", ".join(pairs) + "}"
     return written(str(value))
 
 

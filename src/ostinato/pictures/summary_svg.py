@@ -103,10 +103,10 @@ def _description(picture: SummaryPicture, lanes: Sequence[str]) -> str:
         return "No event is kept." + loss
     tones = _Tones.of(picture.contributions)
     involved = sum(contribution > 0 for contribution in picture.contributions)
+    counts = f": the stronger the tone, the more, from {count_words(tones.least)} to {count_words(tones.most)}"
     return (
         f"A time line of {len(picture.types):,} events of the types {', '.join(lanes)}, from {picture.labels[0]} to "
-        f"{picture.now_label}. {involved:,} of them are in matches: the stronger the tone, the more, "
-        f"from {count_words(tones.least)} to {count_words(tones.most)}.{loss}"
+        f"{picture.now_label}. {involved:,} of them are in matches{counts if involved else ''}.{loss}"
     )
 
 

@@ -89,7 +89,7 @@ def test_digits_in_json_text_are_no_year_and_an_array_is_no_json_lines(folder, c
     )
     Path("t.jsonl").write_text('[\n{"card":\n"1001"}\n]\n')
     code, _, err = run(capsys, "run", "-e", "SELECT * FROM t", *words)
-    assert (code, err) == (2, "INPUT_UNREADABLE: t.jsonl has no JSON lines\nhint: write one object a line\n")
+    assert (code, err) == (2, "INPUT_UNREADABLE: t.jsonl has no JSON lines\nhint: write one object in each line\n")
 
 
 def test_hostile_names_and_values_are_escaped_in_a_table(folder, capsys) -> None:
