@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup kernels test test-fast test-bounds test-spark test-connect test-slow explore fuzz \
-    check check-types check-doctests demo bench clean clean-all
+    check check-types check-doctests demo bench wheel clean clean-all
 
 PYTHON ?= python3
 VENV := .venv
@@ -25,7 +25,8 @@ help:
 	@echo "make demo    see it happen            make test    all tests, tier by tier"
 	@echo "make setup   create .venv             make check   format, lint, types, layers, doctests"
 	@echo "make explore deep random tests        make fuzz    random texts in all query languages (both: MINUTES=10)"
-	@echo "make bench   measure                  make clean   remove what was generated (clean-all: .venv too)"
+	@echo "make bench   measure                  make wheel   build a wheel in dist/"
+	@echo "make clean   remove what was generated (clean-all: .venv too)"
 
 # --- set-up -----------------------------------------------------------------------------------------------------------
 
@@ -110,7 +111,7 @@ fuzz: kernels
 
 # --- quality ----------------------------------------------------------------------------------------------------------
 
-CODE = $(wildcard src tests benchmarks examples)
+CODE = $(wildcard src tests benchmarks examples tools)
 PAGES = $(wildcard README.md ARCHITECTURE.md CONTRIBUTING.md) $(shell find docs -name '*.md' 2>/dev/null | sort)
 
 check: kernels
@@ -139,6 +140,14 @@ SCALE ?= small
 BENCH ?= match
 bench: $(READY_BENCH)
 	@$(BIN)/python -m benchmarks $(BENCH) --scale $(SCALE)
+
+# From a copy of the last commit: there the links of the README become absolute, once pyproject.toml has a base address.
+wheel: setup
+	@rm -rf build/wheel && mkdir -p build/wheel dist
+	@git archive HEAD | tar -x -C build/wheel
+	@$(BIN)/python build/wheel/tools/absolute_links.py build/wheel/README.md
+	@$(BIN)/python -m pip wheel -qq --disable-pip-version-check --no-deps --wheel-dir dist build/wheel
+	@ls dist/*.whl
 
 clean:
 	@rm -rf $(VENV)/.kernels build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .numba_cache

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
+from benchmarks.colour_schemes import in_both_schemes
 from benchmarks.experiment import Experiment, Scale, WrongAnswer
 from benchmarks.records import Record, table, this_machine, write_json
 
@@ -52,9 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(table(records))
     print(_summary(records, time.perf_counter() - started))
     if options.plot is not None:
-        options.plot.mkdir(parents=True, exist_ok=True)
-        for drawn in chosen.draw(records, options.plot):
-            print(f"drawn: {drawn.name}")
+        for drawn in in_both_schemes(lambda folder: chosen.draw(records, folder), options.plot):
+            print(f"drawn: {drawn.relative_to(options.plot)}")
     return 0
 
 
@@ -63,7 +63,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("name", choices=sorted(EXPERIMENTS), metavar="NAME", help=", ".join(sorted(EXPERIMENTS)))
     parser.add_argument("--scale", choices=[scale.value for scale in Scale], default=Scale.SMALL.value)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the records there")
-    parser.add_argument("--plot", type=Path, metavar="DIR", help="draw the figures there")
+    parser.add_argument(
+        "--plot", type=Path, metavar="DIR", help="draw the figures there, and for dark pages in DIR/dark"
+    )
     parser.add_argument("--only", action="append", metavar="FIGURE", help="only this part (may be given several times)")
     options = parser.parse_args(arguments)
     figures = [part.figure for part in experiment(options.name).parts]

@@ -26,7 +26,7 @@ def test_the_query_gives_the_row_that_is_shown() -> None:
     found = ost.match(query[1], make_trades(200_000, seed=7))
     assert found.column_names == names
     assert tuple(values) in {tuple(map(shown_as, row.values())) for row in found.to_pylist()}
-    assert f"The price of {values[0]} " in PICTURE
+    assert f"<title>{values[0]}, " in PICTURE
 
 
 def test_it_is_short() -> None:

@@ -20,7 +20,7 @@ _LINES = {
     ARCHIVE_CACHED.name: ("#3b6ea5", "-"),
     EAGER.name: ("#7a9a4a", "-"),
     WINDOW_FIRST.name: ("#8a8a8a", "--"),
-    AUTO.name: ("#222222", ":"),
+    AUTO.name: ("#23878c", ":"),
 }
 """A colour for each driving side, and a broken line without the cache."""
 

@@ -12,7 +12,7 @@ from benchmarks.records import Record
 
 BAR = "#3b6ea5"
 MISSED = "#c9773b"
-GOAL = "#222222"
+GOAL = "#23878c"
 
 
 def draw(records: Sequence[Record], folder: Path) -> list[Path]:

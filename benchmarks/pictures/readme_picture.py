@@ -12,6 +12,7 @@ from ostinato.local.local_clause import match_table
 from ostinato.pictures.price_chart import Size, price_chart
 from ostinato.pictures.svg import element, text
 from ostinato.report.excerpts import clearest, excerpt_of, series_by_key
+from ostinato.report.picture_words import price_words
 from ostinato.report.sample_events import make_trades
 from ostinato.report.stories import HEAD_AND_SHOULDERS, Story
 
@@ -24,12 +25,11 @@ def readme_picture(seed: int = 7) -> str:
     """The SVG text. It carries its own background, so it reads on a white and on a dark page."""
     story = HEAD_AND_SHOULDERS
     trades = make_trades(_ROWS, seed)
-    sql = story.sql
-    found = match_table(parse_clause(sql[sql.index("(") + 1 : sql.rindex(")")]), trades)
+    found = match_table(parse_clause(story.clause), trades)
     series = series_by_key(trades, story.key)
     best = clearest(story, found.to_pylist(), series, 1)[0]
     excerpt = excerpt_of(best, series[best[story.key]])
-    title = f"The price of {excerpt.key} with one head-and-shoulders match, labelled A to M"
+    title = price_words(story, excerpt)
     width, height = _SIZE.width + 2 * _MARGIN, _SIZE.height + _HEADLINE + 2 * _MARGIN
     chart = price_chart(excerpt, story, _SIZE, title=title, class_=None)
     placed = chart.replace("<svg ", f'<svg x="{_MARGIN:g}" y="{_MARGIN + _HEADLINE:g}" width="880" height="300" ', 1)

@@ -11,7 +11,7 @@ from benchmarks.records import Record, this_machine
 from benchmarks.rip.library import LIBRARY
 from benchmarks.rip.schedule import STRATEGIES, WORKERS, case_of
 
-COLOURS = {"SEQ": "#8a8a8a", "RB": "#c9773b", "RB+": "#3b6ea5", "SB": "#7a9a4a", "SB+": "#a05195", LIBRARY: "#222222"}
+COLOURS = {"SEQ": "#8a8a8a", "RB": "#c9773b", "RB+": "#3b6ea5", "SB": "#7a9a4a", "SB+": "#a05195", LIBRARY: "#23878c"}
 _UNITS = re.compile(r", (\d+) units?(?:,|$)")
 _SETTING = re.compile(r"([\d,]+)$")
 _SIZE = (6.4, 4.2)
@@ -85,7 +85,7 @@ def _speed_up_by_units(panel: Any, records: Sequence[Record]) -> None:
 
 def _units_axis(panel: Any, measured: str) -> None:
     cores = this_machine().cores
-    panel.axvspan(cores + 0.05, panel.get_xlim()[1], color="#000000", alpha=0.05, label=f"more than {cores} cores")
+    panel.axvspan(cores + 0.05, panel.get_xlim()[1], color="#808080", alpha=0.12, label=f"more than {cores} cores")
     panel.xaxis.get_major_locator().set_params(integer=True)
     panel.set_xlabel("processing units (threads)")
     panel.set_ylabel(measured)

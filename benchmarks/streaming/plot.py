@@ -10,7 +10,7 @@ from benchmarks.records import Record
 
 OURS = "#3b6ea5"
 FLOOR = "#8a8a8a"
-GOAL = "#222222"
+GOAL = "#23878c"
 _WIDTH = 0.38
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from benchmarks.colour_schemes import in_both_schemes
 from benchmarks.experiment import WrongAnswer, expect
 from benchmarks.records import table, this_machine
 from benchmarks.streaming.soak_input import ChunkWriter, Rate, chunk
@@ -93,8 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     print(table(records_of(samples, case)))
     if options.plot is not None:
-        draw(samples, options.plot)
-        print(f"drawn: {options.plot.name}")
+        in_both_schemes(lambda folder: [draw(samples, folder / options.plot.name)], options.plot.parent)
+        print(f"drawn: {options.plot.name}, dark/{options.plot.name}")
     return 0
 
 
@@ -104,7 +105,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rows-per-second", type=int, default=5_000)
     parser.add_argument("--keys", type=int, default=1_000)
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write the samples there")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw them there")
+    parser.add_argument(
+        "--plot", type=Path, metavar="FILE", help="draw them there, and for dark pages in the sub-folder dark"
+    )
     return parser.parse_args(arguments)
 
 

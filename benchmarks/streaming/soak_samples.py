@@ -131,7 +131,7 @@ def records_of(samples: Sequence[Sample], case: str) -> list[Record]:
 # --- picture ----------------------------------------------------------------------------------------------------------
 
 
-def draw(samples: Sequence[Sample], path: Path) -> None:
+def draw(samples: Sequence[Sample], path: Path) -> Path:
     """Batch time, state and memory over the minutes. Needs matplotlib (extra: bench)."""
     import matplotlib
 
@@ -156,3 +156,4 @@ def draw(samples: Sequence[Sample], path: Path) -> None:
         panel.grid(axis="y", alpha=0.3)
     figure.savefig(path, dpi=130)
     pyplot.close(figure)
+    return path

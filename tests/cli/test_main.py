@@ -6,6 +6,7 @@ import pytest
 
 import ostinato
 from ostinato.cli import main
+from ostinato.cli.arguments import RUN_EXAMPLE
 from ostinato.cli.bench import find_checkout
 from ostinato.cli.failures import ExitCode, described, spark_message
 from ostinato.errors import EnvironmentFault, MatchError, QueryError, carried
@@ -24,6 +25,12 @@ def test_help_is_no_error(capsys, argv) -> None:
     code, out, err = run(capsys, *argv)
     assert (code, err) == (0, "")
     assert "usage: ostinato" in out
+
+
+def test_the_help_of_run_has_an_example_with_a_file_of_ones_own(capsys) -> None:
+    _, out, _ = run(capsys, "run", "--help")
+    assert RUN_EXAMPLE in out
+    assert "--input trades=trades.csv" in out
 
 
 def test_version(capsys) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 from ostinato.cli.arguments import parse_arguments
 from ostinato.cli.failures import ExitCode, report_failure
+from ostinato.cli.terminal import say
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -17,7 +19,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:  # argparse has printed its message or the help
         return stop.code if isinstance(stop.code, int) else ExitCode.USAGE
     try:
-        return int(options.command(options))
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}", sys.stderr)
+            return int(options.command(options))
     except BrokenPipeError:  # `ostinato run ... | head`: the reader has closed the pipe
         os.dup2(
             os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()

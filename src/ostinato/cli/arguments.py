@@ -5,17 +5,36 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import ostinato
+from ostinato.cli.terminal import visible_lines
 
 _EXIT_CODES = (
     "exit codes: 0 done, 1 error in the query or its data, 2 wrong usage, 3 no Java or pyspark, 4 unexpected error"
 )
+RUN_EXAMPLE = """\
+  ostinato run --input trades=trades.csv -e "
+    SELECT * FROM trades MATCH_RECOGNIZE (
+      PARTITION BY symbol
+      ORDER BY ts
+      MEASURES FIRST(price) AS top, LAST(price) AS bottom, count(*) AS trades
+      PATTERN (TOP FALL{2,})
+      DEFINE FALL AS price < PREV(price)
+    )"
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Its errors quote arguments, which may contain control characters."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(visible_lines(message))
 
 
 def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     """The options; `command` is the function to call with them. Raises SystemExit like argparse."""
-    parser = argparse.ArgumentParser(
+    parser: argparse.ArgumentParser = _Parser(
         prog="ostinato",
         description="SQL MATCH_RECOGNIZE and event-pattern queries for Apache Spark.",
         epilog=_EXIT_CODES,
@@ -34,8 +53,9 @@ def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
     parser = commands.add_parser(
         "demo",
-        help="find three patterns in generated data and write an HTML report",
-        description="Finds three patterns in generated trades and card payments with Spark. Writes an HTML report.",
+        help="find three patterns in generated data and draw them on an HTML page",
+        description="Finds three patterns in generated trades and card payments with Spark. Prints some of the matches "
+        "and writes a page with charts, which a browser can open.",
     )
     parser.add_argument(
         "--out", type=Path, default=Path("ostinato-demo"), metavar="DIR", help="output folder (default: %(default)s)"
@@ -59,8 +79,13 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser = commands.add_parser(
         "run",
         help="run a query on files",
-        description="Runs SQL with MATCH_RECOGNIZE on Parquet, CSV or JSON files, with a local Spark.",
-        epilog=_EXIT_CODES,
+        description="Runs SQL with MATCH_RECOGNIZE on your files. Starts Spark on this machine for it.",
+        epilog=f"""\
+example: find falling prices in a file trades.csv that has a header line and the columns symbol, ts and price
+
+{RUN_EXAMPLE}
+{_EXIT_CODES}""",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_query(parser)
     _add_input(parser)
@@ -74,7 +99,7 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--format",
         choices=("table", "csv", "json"),
         default="table",
-        help="format of the printed rows (default: %(default)s); json prints one object a line",
+        help="format of the printed rows (default: %(default)s); json prints one object in each line",
     )
     parser.add_argument(
         "--limit", type=_at_least(0), metavar="N", help="print at most N rows (default: 20 for a table, else all)"
@@ -90,7 +115,8 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = commands.add_parser(
         "explain",
         help="explain how a query is run",
-        description="Shows the pattern, the automaton and the engine of a query, with reasons. Reads no rows.",
+        description="Shows how Ostinato understands a query and how it would run it: the pattern, the automaton and "
+        "the engine, with reasons. Doesn't run the query and doesn't start Spark.",
     )
     _add_query(parser)
     _add_input(parser)
@@ -107,15 +133,20 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="run benchmarks (needs a checkout of the project)",
         description="Runs the benchmarks of the project, like `python -m benchmarks NAME ...` in a checkout.",
     )
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="NAME ...", help="arguments of the benchmarks")
+    parser.add_argument(
+        "arguments",
+        nargs=argparse.REMAINDER,
+        metavar="NAME ...",
+        help="name of a benchmark and its options; --help lists them",
+    )
     _add_debug(parser)
     parser.set_defaults(command=run_benchmarks)
 
 
 def _add_query(parser: argparse.ArgumentParser) -> None:
     query = parser.add_mutually_exclusive_group(required=True)
-    query.add_argument("query", nargs="?", metavar="q.sql", help="file with the query; - reads it from stdin")
-    query.add_argument("-e", "--execute", metavar="SQL", help="text of the query")
+    query.add_argument("query", nargs="?", metavar="q.sql", help="file with the query; - reads it from standard input")
+    query.add_argument("-e", "--execute", metavar="SQL", help="the query itself, in place of a file")
 
 
 def _add_input(parser: argparse.ArgumentParser) -> None:
@@ -124,12 +155,13 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=PATH",
-        help="table of the query: a .parquet, .csv, .tsv or .json file or folder; one option for each table",
+        help="name of a table in the query, and its file or folder: .parquet, .csv, .tsv or .jsonl, also with .gz; "
+        "repeat the option for further tables",
     )
 
 
 def _add_debug(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--debug", action="store_true", help="show stack traces")
+    parser.add_argument("--debug", action="store_true", help="also show the Python stack trace of an error")
 
 
 def _at_least(least: int) -> Callable[[str], int]:

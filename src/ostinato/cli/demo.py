@@ -11,13 +11,15 @@ import textwrap
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ostinato
 from ostinato.cli.failures import UsageFault
+from ostinato.cli.first_look import first_look
 from ostinato.cli.progress import Progress, progress_on_stderr
-from ostinato.cli.terminal import accent, bold, quiet
+from ostinato.cli.terminal import accent, bold, quiet, say, visible
 from ostinato.cli.text_table import text_table
 
 if TYPE_CHECKING:
@@ -36,13 +38,18 @@ _WORTH_SAYING_SECONDS = 3
 
 
 def run_demo(options: argparse.Namespace) -> int:
-    """Runs the whole demo. It takes about half a minute, most of it for the start of Spark."""
+    """Runs the whole demo. It takes about half a minute, most of it for the start of Spark.
+
+    The first query and one of its matches are printed before Spark starts, so that there is something to see at once.
+    """
     from ostinato.report.page import Setting, report_page
     from ostinato.report.sample_events import make_payments, make_trades
     from ostinato.report.stories import STORIES
 
     began = time.monotonic()
     progress = progress_on_stderr()
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)  # a pipe shows each line at once, like a terminal
     _prepare_folder(options.out)
     print(bold("Ostinato demo") + ": three patterns, found with MATCH_RECOGNIZE on Apache Spark\n")
     with progress("generating trades and payments"):
@@ -50,10 +57,17 @@ def run_demo(options: argparse.Namespace) -> int:
         tables = {"trades": make_trades(options.rows, options.seed), "payments": payments.table}
         _write_files(options.out, tables, STORIES)
     sizes = " and ".join(f"{table.num_rows:,} {name}" for name, table in tables.items())
-    print(f"  data     {sizes}, seed {options.seed}, in {options.out}/")
+    print(f"  data     {sizes}, seed {options.seed}, in {visible(str(options.out))}/\n")
+    _introduce(STORIES[0])
+    look = first_look(STORIES[0], tables[STORIES[0].table], _terminal_width())
+    if look is not None:
+        print(f"{look}\n")
     spark = _start_spark(options.out, STORIES, tables, progress)
-    print()
-    answers = [_answer(story, options.out, spark, payments, progress) for story in STORIES]
+    print(f"\n{bold(STORIES[0].title)}, all matches")
+    answers = [_answer(STORIES[0], options.out, spark, payments, progress)]
+    for story in STORIES[1:]:
+        _introduce(story)
+        answers.append(_answer(story, options.out, spark, payments, progress))
     with progress("drawing"):
         versions = f"Ostinato {ostinato.__version__}, Spark {spark.version}, Python {platform.python_version()}"
         page = options.out / "report.html"
@@ -131,26 +145,29 @@ def _compile_matcher(stories: tuple[Story, ...], tables: dict[str, pa.Table]) ->
 
     began = time.monotonic()
     for story in stories:
-        clause = story.sql[story.sql.index("(") + 1 : story.sql.rindex(")")]
-        match_table(parse_clause(clause), tables[story.table].slice(0, _ROWS_TO_COMPILE_WITH))
+        match_table(parse_clause(story.clause), tables[story.table].slice(0, _ROWS_TO_COMPILE_WITH))
     return time.monotonic() - began
 
 
-def _answer(story: Story, folder: Path, spark: SparkSession, payments: Payments, progress: Progress) -> StoryAnswer:
-    """Runs one query on Spark, and prints it with the first rows of its result."""
-    from ostinato.report.page import StoryAnswer
-    from ostinato.spark.statements.statement import sql
-
+def _introduce(story: Story) -> None:
     print(bold(story.title))
     print("\n".join(textwrap.wrap(story.lead, min(_terminal_width(), 100))) + "\n")
     print("\n".join(f"    {accent(line)}" for line in story.sql.splitlines()) + "\n")
+
+
+def _answer(story: Story, folder: Path, spark: SparkSession, payments: Payments, progress: Progress) -> StoryAnswer:
+    """Runs one query on Spark, and prints some rows of its result."""
+    from ostinato.report.excerpts import sample
+    from ostinato.report.page import StoryAnswer
+    from ostinato.spark.statements.statement import sql
+
     with progress(f"looking for {story.title.lower()}"):
         began = time.monotonic()
         tables: dict[str, Any] = {story.table: spark.read.parquet(str((folder / f"{story.table}.parquet").absolute()))}
         matches = sql(story.sql, spark=spark, **tables).toArrow()
         seconds = time.monotonic() - began
     remark = _remark(matches, payments) if story.table == "payments" else ""
-    rows = [tuple(row.values()) for row in matches.slice(0, _ROWS_SHOWN).to_pylist()]
+    rows = [tuple(row.values()) for row in sample(matches, story.key, _ROWS_SHOWN).to_pylist()]
     print(text_table(matches.column_names, rows, width=_terminal_width(), left_out=matches.num_rows - len(rows)))
     print(f"\n{bold(f'{matches.num_rows:,} matches')} in {seconds:.1f} s. {remark}".rstrip() + "\n\n")
     return StoryAnswer(story, matches, seconds, remark)
@@ -177,5 +194,5 @@ def _say_goodbye(page: Path, folder: Path, seconds: float) -> None:
     print(f"    {accent(page.absolute().as_uri())}\n")
     print(bold("What to try next:"))
     for step in next_steps(folder):
-        print(f"    {step}")
+        say(f"    {step}")
     print(quiet(f"\ndone in {seconds:.0f} s"))

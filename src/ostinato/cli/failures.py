@@ -8,6 +8,7 @@ import traceback
 from enum import IntEnum
 
 from ostinato.calls.foreign_errors import error_of_ours
+from ostinato.cli.terminal import say
 from ostinato.errors import EnvironmentFault, OstinatoError, unwrap
 
 _MOST_LINES = 12
@@ -32,9 +33,9 @@ class UsageFault(OstinatoError):
 def report_failure(error: Exception, *, debug: bool) -> ExitCode:
     """Prints the error on stderr; with `debug`, also the stack trace."""
     if debug:
-        traceback.print_exception(error)
+        say("".join(traceback.format_exception(error)), sys.stderr)
     code, message = described(error)
-    print(message, file=sys.stderr)
+    say(message, sys.stderr)
     if code == ExitCode.UNEXPECTED and not debug:
         print("hint: this is probably a bug in ostinato; run again with --debug for a stack trace", file=sys.stderr)
     return code

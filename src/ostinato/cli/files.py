@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from glob import has_magic
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ostinato.cli.failures import UsageFault, is_of_spark, spark_message
 
@@ -29,6 +29,16 @@ _ENDINGS: dict[str, Format] = {
     ".ndjson": "json",
 }
 _COMPRESSED = (".gz", ".bz2", ".zst")
+_CSV = {"header": True, "inferSchema": True, "quote": '"', "escape": '"'}
+"""A quote inside a quoted field is doubled. Spark's default is a backslash, which cuts such fields at commas."""
+READER_OPTIONS: dict[Format, dict[str, Any]] = {
+    "parquet": {},
+    "csv": _CSV,
+    "tsv": {**_CSV, "sep": "\t"},
+    # With its default format, Spark would take the text "1001" for a year.
+    "json": {"inferTimestamp": True, "timestampFormat": "yyyy-MM-dd['T'][' ']HH:mm[:ss][.SSSSSS][XXX]"},
+}
+"""Options of Spark's reader, for files and for streams."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +86,7 @@ def format_of(path: str) -> Format:
 
 
 def read_input(spark: SparkSession, table: InputFile) -> DataFrame:
-    """The table as a DataFrame. CSV files have a header line, and their types are inferred."""
+    """The table as a DataFrame. CSV files have a header line. The types of CSV and JSON are inferred."""
     try:
         return _frame_of(spark, table)
     except Exception as error:
@@ -88,11 +98,14 @@ def read_input(spark: SparkSession, table: InputFile) -> DataFrame:
 
 def _frame_of(spark: SparkSession, table: InputFile) -> DataFrame:
     path = table.path if "://" in table.path else str(Path(table.path).absolute())
-    if table.format == "parquet":
-        return spark.read.parquet(path)
-    if table.format == "json":
-        return spark.read.json(path)
-    return spark.read.csv(path, header=True, inferSchema=True, sep="\t" if table.format == "tsv" else ",")
+    frame = spark.read.options(**READER_OPTIONS[table.format]).format(spark_format(table.format)).load(path)
+    if frame.columns == ["_corrupt_record"]:
+        raise UsageFault("INPUT_UNREADABLE", f"{table.path} has no JSON lines", hint="write one object in each line")
+    return frame
+
+
+def spark_format(kind: Format) -> str:
+    return "csv" if kind == "tsv" else kind
 
 
 def check_output(path: Path) -> Format:

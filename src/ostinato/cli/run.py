@@ -15,6 +15,7 @@ from ostinato.cli.files import Format, InputFile, check_output, parse_inputs, re
 from ostinato.cli.progress import progress_on_stderr
 from ostinato.cli.queries import query_rows, query_text
 from ostinato.cli.stream import run_stream
+from ostinato.cli.terminal import Data, say
 from ostinato.cli.text_table import cell_text, text_table
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _run(
             if options.limit is not None:
                 frame = frame.limit(options.limit)
             write_output(frame, options.output, output)
-        print(f"wrote {options.output}", file=sys.stderr)
+        say(f"wrote {options.output}", sys.stderr)
     elif options.format == "table":
         limit = _ROWS_OF_A_TABLE if options.limit is None else options.limit
         with progress("running"):
@@ -87,18 +88,19 @@ def table_of(frame: DataFrame, limit: int) -> str:
 def print_rows(names: list[str], rows: Iterator[Any], form: str) -> None:
     """Prints all rows as CSV with a header, or as one JSON object a line."""
     if form == "csv":
-        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer = csv.writer(Data(), lineterminator="\n")
         writer.writerow(names)
         writer.writerows([_csv_value(value) for value in row] for row in rows)
         return
     for row in rows:
-        print(json.dumps(dict(zip(names, map(_plain, row), strict=True)), default=str, ensure_ascii=False))
+        line = json.dumps(dict(zip(names, map(_plain, row), strict=True)), default=str, ensure_ascii=False)
+        print(line, file=Data())
 
 
 def _csv_value(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    return repr(value) if isinstance(value, float) else cell_text(value)  # all digits: a program reads them
+    return repr(value) if isinstance(value, float) else cell_text(value, str)  # all digits: a program reads them
 
 
 def _plain(value: Any) -> Any:

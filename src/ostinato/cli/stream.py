@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.language.statement_spans import read_statement
 from ostinato.cli.failures import UsageFault
-from ostinato.cli.files import InputFile, format_of, read_input
+from ostinato.cli.files import READER_OPTIONS, InputFile, format_of, read_input, spark_format
 from ostinato.cli.progress import progress_on_stderr
 from ostinato.cli.queries import query_rows, query_text
 from ostinato.cli.terminal import ERASE_LINE
@@ -36,8 +36,10 @@ _STALLED_SECONDS = 60
 def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `run` for streams."""
     group = parser.add_argument_group("streams")
-    group.add_argument("--stream", action="store_true", help="keep reading new files in the input folders")
-    group.add_argument("--checkpoint", type=Path, metavar="DIR", help="folder for the state of the stream (required)")
+    group.add_argument("--stream", action="store_true", help="keep running, and read new files in the input folders")
+    group.add_argument(
+        "--checkpoint", type=Path, metavar="DIR", help="folder where the stream keeps its state; a stream needs it"
+    )
     group.add_argument(
         "--delay",
         default=DEFAULT_DELAY,
@@ -45,7 +47,7 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
         help="how late a row may arrive (watermark delay, default: %(default)s)",
     )
     group.add_argument("--once", action="store_true", help="stop after reading the files that exist at the start")
-    group.add_argument("--metrics", type=Path, metavar="FILE", help="write counters for Prometheus to a file")
+    group.add_argument("--metrics", type=Path, metavar="FILE", help="write counters to a file that Prometheus can read")
 
 
 def run_stream(options: argparse.Namespace) -> int:
@@ -58,7 +60,8 @@ def run_stream(options: argparse.Namespace) -> int:
             hint="--stream --checkpoint DIR --output DIR",
         )
     inputs = [stream_input(word) for word in options.input]
-    with progress_on_stderr()("starting Spark"):
+    progress = progress_on_stderr()
+    with progress("starting Spark"):
         from ostinato.spark.session.quiet import without_error_log
         from ostinato.spark.session.session import local_session
         from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE
@@ -69,11 +72,13 @@ def run_stream(options: argparse.Namespace) -> int:
     metrics = None if options.metrics is None else stream_metrics(spark, options.metrics)
     try:
         with without_error_log():
-            answer = _answer(spark, text, inputs, options.delay)
+            with progress("reading columns and planning"):
+                answer = _answer(spark, text, inputs, options.delay)
             writer = answer.writeStream.option("checkpointLocation", str(options.checkpoint.absolute()))
             if options.once:
                 writer = writer.trigger(availableNow=True)
-            query = writer.format("parquet").option("path", str(options.output.absolute())).start()
+            with progress("starting the stream"):
+                query = writer.format("parquet").option("path", str(options.output.absolute())).start()
             _follow(query)
             if metrics is not None:
                 metrics.catch_up(query)
@@ -106,11 +111,8 @@ def _answer(spark: SparkSession, text: str, inputs: list[InputFile], delay: str)
     columns = event_time_columns(text)
     for table in inputs:
         schema = read_input(spark, table).schema
-        reader = spark.readStream.schema(schema)
-        kind = "csv" if table.format == "tsv" else table.format
-        if kind == "csv":
-            reader = reader.option("header", True).option("sep", "\t" if table.format == "tsv" else ",")
-        df = reader.format(kind).load(str(Path(table.path).absolute()))
+        reader = spark.readStream.schema(schema).options(**READER_OPTIONS[table.format])
+        df = reader.format(spark_format(table.format)).load(str(Path(table.path).absolute()))
         for name in df.columns:
             if name.lower() in columns:
                 df = df.withWatermark(name, delay)

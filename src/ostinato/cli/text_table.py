@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
+
+from ostinato.cli.terminal import visible
 
 _GAP = "  "
 _NARROWEST = 8
@@ -25,7 +27,7 @@ def text_table(names: Sequence[str], rows: Sequence[Sequence[Any]], *, width: in
     … 3 more rows
     """
     cells = [[cell_text(value) for value in row] for row in rows]
-    heads = [_visible(name) for name in names]
+    heads = [visible(name) for name in names]
     natural = [
         max(map(display_width, [head, *column]))
         for head, column in zip(heads, _columns(cells, len(names)), strict=True)
@@ -45,8 +47,8 @@ def text_table(names: Sequence[str], rows: Sequence[Sequence[Any]], *, width: in
     return "\n".join(line.rstrip() for line in lines)
 
 
-def cell_text(value: Any) -> str:
-    """The text of one value.
+def cell_text(value: Any, written: Callable[[str], str] = visible) -> str:
+    """The text of one value; `written` turns each string in it into the text to write.
 
     >>> cell_text(datetime(2025, 1, 6, 9, 30)), cell_text(0.1 + 0.2), cell_text([1, None]), cell_text("a\\nb")
     ('2025-01-06 09:30:00', '0.3', '[1, NULL]', 'a\\\\nb')
@@ -64,10 +66,11 @@ def cell_text(value: Any) -> str:
     if hasattr(value, "asDict"):  # a struct, as Spark gives it
         value = value.asDict()
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(cell_text(item) for item in value) + "]"
+        return "[" + ", ".join(cell_text(item, written) for item in value) + "]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{cell_text(key)}: {cell_text(item)}" for key, item in value.items()) + "}"
-    return _visible(str(value))
+        pairs = (f"{cell_text(key, written)}: {cell_text(item, written)}" for key, item in value.items())
+        return "{" + ", ".join(pairs) + "}"
+    return written(str(value))
 
 
 def display_width(text: str) -> int:
@@ -122,10 +125,3 @@ def _char_width(char: str) -> int:
     if unicodedata.combining(char):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
-
-
-def _visible(text: str) -> str:
-    """The text with line ends and control characters escaped, because data must not move the cursor."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)

@@ -1,11 +1,10 @@
-"""Automata -> one self-contained SVG, readable on light and dark backgrounds."""
+"""Automata -> one self-contained SVG, in light and in dark colours."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 
 from ostinato.clause.automaton.nfa import ACCEPT, ACCEPT_AT_END, Nfa
 from ostinato.pictures.automaton_layout import (
@@ -16,6 +15,7 @@ from ostinato.pictures.automaton_layout import (
     lay_out,
     state_names,
 )
+from ostinato.pictures.svg import escape
 
 _HEIGHT = 38.0
 _GAP = 68.0
@@ -31,24 +31,24 @@ _PORT = 11.0
 _LEAVING = {Route.AHEAD: 0, Route.UP: 1, Route.NEXT: 2, Route.DOWN: 3, Route.BACK: 4}
 _ARRIVING = {Route.AHEAD: 0, Route.DOWN: 1, Route.NEXT: 2, Route.UP: 3, Route.BACK: 4}
 
-_STYLE = """
-.ost-automaton{color:#1d2733;background:#fff;font-family:ui-sans-serif,system-ui,"Segoe UI",sans-serif}
-.ost-automaton .state{fill:#2f6fde14;stroke:#2f6fde;stroke-width:1.4}
+STYLE = """
+.ost-automaton{--ink:#1d2733;--quiet:#5b6773;--paper:#ffffff;--line:#7d8894;--state:#eaf0fc;--state-edge:#2f6fde;
+--rank:#a84e08;background:var(--paper);font-family:ui-sans-serif,system-ui,"Segoe UI",sans-serif}
+@media (prefers-color-scheme: dark){.ost-automaton{--ink:#e4e9f0;--quiet:#a3adba;--paper:#12171e;--line:#7f8997;
+--state:#1e2836;--state-edge:#79a8ff;--rank:#f2a65a}}
+.ost-automaton .state{fill:var(--state);stroke:var(--state-edge);stroke-width:1.4}
 .ost-automaton .excluded{stroke-dasharray:5 3.5;fill:none}
-.ost-automaton .edge{fill:none;stroke:currentColor;stroke-opacity:.55;stroke-width:1.2}
-.ost-automaton .tip{fill:currentColor;fill-opacity:.7}
-.ost-automaton .end{fill:none;stroke:currentColor;stroke-width:1.4}
-.ost-automaton .dot{fill:currentColor}
-.ost-automaton text{fill:currentColor;text-anchor:middle}
+.ost-automaton .edge{fill:none;stroke:var(--line);stroke-width:1.2}
+.ost-automaton .tip{fill:var(--line)}
+.ost-automaton .end{fill:none;stroke:var(--ink);stroke-width:1.4}
+.ost-automaton .dot{fill:var(--ink)}
+.ost-automaton text{fill:var(--ink);text-anchor:middle}
 .ost-automaton .name{font-size:14px;font-weight:600}
-.ost-automaton .condition{font-size:10px;opacity:.72;font-family:ui-monospace,Menlo,Consolas,monospace}
-.ost-automaton .word{font-size:10.5px;opacity:.72}
-.ost-automaton .rank{font-size:9.5px;font-weight:700;fill:#b4550a;paint-order:stroke;stroke:#fff;stroke-width:3px}
+.ost-automaton .condition{font-size:10px;fill:var(--quiet);font-family:ui-monospace,Menlo,Consolas,monospace}
+.ost-automaton .word{font-size:10.5px;fill:var(--quiet)}
+.ost-automaton .rank{font-size:9.5px;font-weight:700;fill:var(--rank);paint-order:stroke;stroke:var(--paper);
+stroke-width:3px}
 .ost-automaton .caption{font-size:12.5px;font-weight:600;text-anchor:start}
-@media (prefers-color-scheme:dark){
-.ost-automaton{color:#e4e9f0;background:#12171e}
-.ost-automaton .state{stroke:#79a8ff;fill:#79a8ff1f}.ost-automaton .excluded{fill:none}
-.ost-automaton .rank{fill:#f2a65a;stroke:#12171e}}
 """
 
 
@@ -71,9 +71,10 @@ def draw_automata(pictures: Sequence[Picture]) -> str:
     >>> draw_automata([Picture(build_nfa(parse_row_pattern("A B* C")), {"B": "price < 3"})])[:44]
     '<svg xmlns="http://www.w3.org/2000/svg" clas'
     """
-    elements, width, height = [], 0.0, 0.0
+    elements, words, width, height = [], [], 0.0, 0.0
     for picture in pictures:
         drawing = _Drawing(picture)
+        words.append(drawing.description())
         elements.append(f'<g transform="translate(0 {_number(height)})">{drawing.body()}</g>')
         width, height = max(width, drawing.width), height + drawing.height
     arrow = (
@@ -83,7 +84,8 @@ def draw_automata(pictures: Sequence[Picture]) -> str:
     size = f'width="{_number(width)}" height="{_number(height)}" viewBox="0 0 {_number(width)} {_number(height)}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="ost-automaton" role="img" {size}>'
-        f"<title>The automaton of the pattern</title><style>{_STYLE}</style><defs>{arrow}</defs>"
+        f"<title>The automaton of the pattern</title><desc>{escape(' '.join(words))}</desc>"
+        f"<style>{STYLE}</style><defs>{arrow}</defs>"
         f"{''.join(elements)}</svg>"
     )
 
@@ -231,6 +233,23 @@ class _Drawing:
             )
         return "".join(elements)
 
+    def description(self) -> str:
+        """The states and what may follow each, in the order of preference."""
+        following: dict[int, list[str]] = {}
+        for edge in self.layout.edges:
+            following.setdefault(edge.source, []).append(self._word(edge.target))
+        steps = "; ".join(f"{self._word(node)}, then {' or '.join(after)}" for node, after in following.items())
+        return f"{self.picture.caption}: {steps}." if self.picture.caption else f"{steps}."
+
+    def _word(self, node: int) -> str:
+        """A node as people call it."""
+        if node >= 0:
+            return self.names[node]
+        if node in (ACCEPT, ACCEPT_AT_END):
+            return "match" if node == ACCEPT else "match at the end"
+        only = START_AT_FIRST_ROW not in self.boxes
+        return "start" if only else "first row" if node == START_AT_FIRST_ROW else "other rows"
+
     def _edge(self, edge: AutomatonEdge) -> str:
         source, target = self.boxes[edge.source], self.boxes[edge.target]
         if edge.route is Route.SELF:
@@ -277,15 +296,10 @@ class _Drawing:
         box = self.boxes[node]
         if node >= 0:
             return self._state(node, box)
-        if node in (ACCEPT, ACCEPT_AT_END):
-            word = "match" if node == ACCEPT else "match at the end"
-            mark = _pill("end", box, 0.0) + _pill("dot", box, 3.5)
-        else:
-            only = START_AT_FIRST_ROW not in self.boxes
-            word = "start" if only else "first row" if node == START_AT_FIRST_ROW else "other rows"
-            mark = _pill("dot", box, 0.0)
+        is_end = node in (ACCEPT, ACCEPT_AT_END)
+        mark = _pill("end", box, 0.0) + _pill("dot", box, 3.5) if is_end else _pill("dot", box, 0.0)
         y = box.y + box.half_height + 15
-        return f'{mark}<text class="word" x="{_number(box.x)}" y="{_number(y)}">{word}</text>'
+        return f'{mark}<text class="word" x="{_number(box.x)}" y="{_number(y)}">{self._word(node)}</text>'
 
     def _state(self, node: int, box: _Box) -> str:
         state = self.picture.nfa.states[node]

@@ -1,32 +1,39 @@
 """Paths -> one self-contained SVG: their nodes in columns by distance from the start, and their edges.
 
-The picture has its own light background, so it is readable on white and on dark pages.
+The picture has its own background, light or dark by the colour scheme of the reader.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
-from ostinato.pictures.svg import element, text
+from ostinato.pictures.svg import element, escape, text
 
 _COLUMN, _ROW, _MARGIN, _HEAD, _BOX, _HALF = 290.0, 42.0, 24.0, 64.0, 150.0, 12.0
 _APART = 2.5
 """Distance between the lines of two queries."""
 _LETTERS = 22
-_COLOURS = ("#2171b5", "#b4550a", "#2e7d32", "#7b3fa0", "#a1273b", "#00797a", "#7a6a00", "#5b6773")
+_COLOURS = 8
+"""Colours of queries. Further queries begin again with the first."""
 MOST_NODES = 150
-_STYLE = """
-.ost-paths text{font-family:ui-sans-serif,system-ui,"Segoe UI",sans-serif;fill:#1d2733;font-size:11.5px}
+STYLE = """
+.ost-paths{--ink:#1d2733;--quiet:#5b6773;--paper:#ffffff;--rule:#d5dbe2;--node:#f6f8fa;--node-edge:#7d8894;
+--start:#fdf3e3;--start-edge:#b4550a;--end:#e8f1fa;--end-edge:#2171b5;--query-0:#2171b5;--query-1:#b4550a;
+--query-2:#2e7d32;--query-3:#7b3fa0;--query-4:#a1273b;--query-5:#00797a;--query-6:#7a6a00;--query-7:#5b6773}
+@media (prefers-color-scheme: dark){.ost-paths{--ink:#e8eaef;--quiet:#98a0b0;--paper:#171a21;--rule:#3a4150;
+--node:#20252e;--node-edge:#7f8897;--start:#33271a;--start-edge:#f2a65a;--end:#1a2838;--end-edge:#74a7ff;
+--query-0:#74a7ff;--query-1:#ff9e57;--query-2:#5fc26a;--query-3:#c792ea;--query-4:#ff7d97;--query-5:#4fd0d0;
+--query-6:#d6c04a;--query-7:#98a0b0}}
+.ost-paths text{font-family:ui-sans-serif,system-ui,"Segoe UI",sans-serif;fill:var(--ink);font-size:11.5px}
 .ost-paths .title{font-size:15px;font-weight:600}
-.ost-paths .quiet{fill:#5b6773}
-.ost-paths .sheet{fill:#fff;stroke:#d5dbe2}
-.ost-paths .node{fill:#f6f8fa;stroke:#9aa5b1}
-.ost-paths .start{fill:#fdf3e3;stroke:#b4550a}
-.ost-paths .end{fill:#e8f1fa;stroke:#2171b5}
-.ost-paths .edge{fill:none;stroke-width:1.4;opacity:.75}
-.ost-paths .relation{font-size:10px;fill:#5b6773}
+.ost-paths .quiet{fill:var(--quiet)}
+.ost-paths .sheet{fill:var(--paper);stroke:var(--rule)}
+.ost-paths .node{fill:var(--node);stroke:var(--node-edge)}
+.ost-paths .start{fill:var(--start);stroke:var(--start-edge)}
+.ost-paths .end{fill:var(--end);stroke:var(--end-edge)}
+.ost-paths .edge{fill:none;stroke-width:1.4}
+.ost-paths .relation{font-size:10px;fill:var(--quiet)}
 """
 
 
@@ -53,7 +60,9 @@ def draw_paths(paths: Sequence[ShownPath]) -> str:
     height = _HEAD + max((len(nodes) for nodes in columns), default=1) * _ROW + _MARGIN + 16.0 * len(queries)
     words = f"{len(paths):,} paths" + (f", {left_out:,} not drawn" if left_out else "")
     elements = [
-        element("style", _STYLE),
+        element("title", escape(f"Paths found: {words}")),
+        element("desc", escape(_description(drawn, columns))) if drawn else "",
+        element("style", STYLE),
         element("rect", class_="sheet", x=0.5, y=0.5, width=width - 1, height=height - 1, rx=8),
         text("Paths found", _MARGIN, 26.0, class_="title"),
         text(words, _MARGIN, 44.0, class_="quiet"),
@@ -69,13 +78,22 @@ def draw_paths(paths: Sequence[ShownPath]) -> str:
         viewBox=f"0 0 {width:.0f} {height:.0f}",
         width=f"{width:.0f}",
         role="img",
-        aria_label=words,
     )
+
+
+def _description(drawn: Sequence[ShownPath], columns: Sequence[Sequence[str]]) -> str:
+    """What is seen: the size of the picture, and the best path."""
+    best = drawn[0]
+    steps = "".join(f", {relation}, {node}" for relation, node in zip(best.relations, best.nodes[1:], strict=True))
+    nodes = ", ".join(f"{len(column):,}" for column in columns)
+    layout = f"Boxes in {len(columns)} columns from left to right ({nodes}), joined by relations."
+    return f"{layout} Best: {best.nodes[0]}{steps}."
 
 
 def page(svg: str) -> str:
     """An HTML page with the picture."""
-    return f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Paths</title><body>{svg}</body></html>'
+    head = '<meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>Paths</title>'
+    return f'<!doctype html><html lang="en">{head}<body>{svg}</body></html>'
 
 
 Positions = dict[tuple[int, str], tuple[float, float]]
@@ -111,7 +129,7 @@ def _edges(paths: Sequence[ShownPath], positions: Positions, queries: Sequence[s
     arrows: dict[tuple[float, float], dict[str, None]] = {}
     for path in paths:
         number = queries.index(path.query)
-        colour = _COLOURS[number % len(_COLOURS)]
+        colour = _colour(number)
         apart = _APART * (number % 5 - min(4, len(queries) - 1) / 2)
         for hop, relation in enumerate(path.relations):
             (x1, y1), (x2, y2) = positions[hop, path.nodes[hop]], positions[hop + 1, path.nodes[hop + 1]]
@@ -143,10 +161,13 @@ def _legend(queries: Sequence[str], height: float) -> list[str]:
     elements = []
     for number, query in enumerate(queries):
         y = height - 10 - 16.0 * (len(queries) - 1 - number)
-        colour = _COLOURS[number % len(_COLOURS)]
-        elements.append(element("rect", x=_MARGIN, y=y - 9, width=10, height=10, rx=2, fill=colour))
+        elements.append(element("rect", x=_MARGIN, y=y - 9, width=10, height=10, rx=2, fill=_colour(number)))
         elements.append(text(_short(query, 60), _MARGIN + 16, y, class_="quiet"))
     return elements
+
+
+def _colour(number: int) -> str:
+    return f"var(--query-{number % _COLOURS})"
 
 
 def _short(words: str, letters: int = _LETTERS) -> str:

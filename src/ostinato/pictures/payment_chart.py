@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from html import escape
 
 from ostinato.pictures.phases import Shape
 from ostinato.pictures.price_chart import Excerpt, Size
-from ostinato.pictures.svg import Scale, element, text
+from ostinato.pictures.svg import Scale, element, escape, text
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 14.0, 30.0, 26.0
 _LOWEST = 0.3

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from html import escape
 from itertools import groupby
 
 from ostinato.pictures.phases import Shape
-from ostinato.pictures.svg import Scale, area_path, element, line_path, round_ticks, text
+from ostinato.pictures.svg import Scale, area_path, element, escape, line_path, round_ticks, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ def _match(excerpt: Excerpt, shape: Shape, x: Scale, y: Scale, size: Size) -> li
         if len(leg) > 1:
             shade = element("path", d=area_path(leg, floor), fill=f"var(--tone-{tone})", opacity=0.08)
             elements += [shade, element("path", d=line_path(leg), class_=f"path tone-{tone}")]
-    for row in _marked_rows(excerpt, shape):
+    for row in marked_rows(excerpt, shape):
         label = excerpt.label(row) or ""
         tone = shape.tone(label)
         elements.append(element("circle", cx=points[row][0], cy=points[row][1], r=4, class_=f"knot tone-{tone}"))
@@ -129,7 +128,8 @@ def _neckline(excerpt: Excerpt, points: Sequence[tuple[float, float]]) -> list[s
     return [element("path", d=line_path([(x1, y1), (end, y1 + slope * (end - x1))]), class_="neckline")]
 
 
-def _marked_rows(excerpt: Excerpt, shape: Shape) -> list[int]:
+def marked_rows(excerpt: Excerpt, shape: Shape) -> list[int]:
+    """The rows that get a dot and a label."""
     last_of = {label: excerpt.first + i for i, label in enumerate(excerpt.labels)}
     return [last_of[label] for label in shape.marked if label in last_of]
 

@@ -1,6 +1,6 @@
 """Events of a summary -> one self-contained SVG: a time line coloured by contribution, and the matches lost.
 
-The picture has its own light background, so it is readable on white and on dark pages.
+The picture has its own background, light or dark by the colour scheme of the reader.
 """
 
 from __future__ import annotations
@@ -8,31 +8,38 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
-from ostinato.pictures.svg import Scale, element, text
+from ostinato.pictures.svg import Scale, element, escape, text
 
 _WIDTH, _MARGIN, _LABELS, _HEAD, _LANE, _FOOT, _LOSS = 880.0, 18.0, 92.0, 66.0, 26.0, 58.0, 46.0
 _RIGHT = _WIDTH - _MARGIN - 10
 """Right end of the time line."""
-_TONES = ((178, 208, 234), (106, 174, 214), (33, 113, 181), (8, 48, 107))
-"""From the smallest contribution to the largest."""
+_TONES = {
+    "light": ((84, 141, 192), (55, 122, 184), (24, 88, 150), (8, 48, 107)),
+    "dark": ((70, 118, 176), (104, 158, 214), (158, 200, 240), (222, 240, 255)),
+}
+"""From the smallest contribution to the largest, for each colour scheme."""
+_STEPS = 12
 _PERCENT_BELOW_ORDERS = 2.0
 """Losses below this number of orders of magnitude are given in per cent."""
 _STYLE = """
-.ost-summary text{font-family:ui-sans-serif,system-ui,"Segoe UI",sans-serif;fill:#1d2733;font-size:11.5px}
+.ost-summary{--ink:#1d2733;--quiet:#5b6773;--paper:#ffffff;--rule:#d5dbe2;--lane:#e4e9ee;--window:#f3f0e6;--edge:#8a7235;
+--now:#b4550a;--idle:#7d8894;--found:#2171b5;--lost:#c27a45;LIGHT}
+@media (prefers-color-scheme: dark){.ost-summary{--ink:#e8eaef;--quiet:#98a0b0;--paper:#171a21;--rule:#3a4150;
+--lane:#2b303b;--window:#26241c;--edge:#b59b55;--now:#f2a65a;--idle:#8a93a3;--found:#74a7ff;--lost:#a8703f;DARK}}
+.ost-summary text{font-family:ui-sans-serif,system-ui,"Segoe UI",sans-serif;fill:var(--ink);font-size:11.5px}
 .ost-summary .title{font-size:15px;font-weight:600;font-family:ui-monospace,Menlo,Consolas,monospace}
 .ost-summary .head{font-size:13px}
-.ost-summary .quiet{fill:#5b6773}
-.ost-summary .sheet{fill:#fff;stroke:#d5dbe2}
-.ost-summary .lane{stroke:#e4e9ee}
-.ost-summary .window{fill:#f3f0e6}
-.ost-summary .edge{stroke:#9a8344;stroke-dasharray:4 3}
-.ost-summary .now{stroke:#b4550a;stroke-width:1.6}
-.ost-summary .event{stroke:#fff;stroke-width:.8}
-.ost-summary .idle{fill:#fff;stroke:#9aa5b1;stroke-width:1.2}
-.ost-summary .found{fill:#2171b5}
-.ost-summary .lost{fill:#e9c9b1}
+.ost-summary .quiet{fill:var(--quiet)}
+.ost-summary .sheet{fill:var(--paper);stroke:var(--rule)}
+.ost-summary .lane{stroke:var(--lane)}
+.ost-summary .window{fill:var(--window)}
+.ost-summary .edge{stroke:var(--edge);stroke-dasharray:4 3}
+.ost-summary .now{stroke:var(--now);stroke-width:1.6}
+.ost-summary .event{stroke:var(--paper);stroke-width:.8}
+.ost-summary .idle{fill:var(--paper);stroke:var(--idle);stroke-width:1.2}
+.ost-summary .found{fill:var(--found)}
+.ost-summary .lost{fill:var(--lost)}
 """
 
 
@@ -62,7 +69,8 @@ def draw_summary(picture: SummaryPicture) -> str:
     height = bottom + _FOOT + (_LOSS if picture.exact is not None else 0.0)
     content = [
         element("title", escape(f"{picture.title}: {picture.headline}")),
-        element("style", _STYLE),
+        element("desc", escape(_description(picture, lanes))),
+        element("style", style()),
         element("rect", x=0.5, y=0.5, width=_WIDTH - 1, height=height - 1, rx=9, class_="sheet"),
         _text(picture.title, _MARGIN, 26, "title"),
         _text(picture.headline, _MARGIN, 46, "head"),
@@ -80,6 +88,25 @@ def draw_summary(picture: SummaryPicture) -> str:
     name = "http://www.w3.org/2000/svg"
     return element(
         "svg", "".join(content), xmlns=name, viewBox=box, width=_WIDTH, height=height, role="img", class_="ost-summary"
+    )
+
+
+def style() -> str:
+    """The style sheet, with the colours of both schemes."""
+    return _STYLE.replace("LIGHT", _tone_variables("light")).replace("DARK", _tone_variables("dark"))
+
+
+def _description(picture: SummaryPicture, lanes: Sequence[str]) -> str:
+    """What is seen, in sentences."""
+    loss = "" if picture.exact is None else f" {loss_words(picture.count, picture.exact)}."
+    if not picture.types:
+        return "No event is kept." + loss
+    tones = _Tones.of(picture.contributions)
+    involved = sum(contribution > 0 for contribution in picture.contributions)
+    counts = f": the stronger the tone, the more, from {count_words(tones.least)} to {count_words(tones.most)}"
+    return (
+        f"A time line of {len(picture.types):,} events of the types {', '.join(lanes)}, from {picture.labels[0]} to "
+        f"{picture.now_label}. {involved:,} of them are in matches{counts if involved else ''}.{loss}"
     )
 
 
@@ -149,26 +176,35 @@ class _Tones:
     def tone(self, contribution: int) -> str:
         """The colour of an event, by the logarithm of its contribution."""
         if self.least == self.most:
-            return mixed(1.0)
+            return _tone(_STEPS - 1)
         low, high = math.log(self.least), math.log(self.most)
-        return mixed((math.log(contribution) - low) / (high - low))
+        return _tone(round((math.log(contribution) - low) / (high - low) * (_STEPS - 1)))
 
 
-def mixed(share: float) -> str:
+def _tone(step: int) -> str:
+    return f"var(--tone-{step})"
+
+
+def _tone_variables(scheme: str) -> str:
+    return "".join(f"--tone-{step}:{mixed(step / (_STEPS - 1), scheme)};" for step in range(_STEPS))
+
+
+def mixed(share: float, scheme: str) -> str:
     """A colour of the scale.
 
-    >>> mixed(0.0), mixed(1.0)
-    ('#b2d0ea', '#08306b')
+    >>> mixed(0.0, "light"), mixed(1.0, "light")
+    ('#548dc0', '#08306b')
     """
-    offset = share * (len(_TONES) - 1)
-    below = min(int(offset), len(_TONES) - 2)
-    channels = (a + (b - a) * (offset - below) for a, b in zip(_TONES[below], _TONES[below + 1], strict=True))
+    tones = _TONES[scheme]
+    offset = share * (len(tones) - 1)
+    below = min(int(offset), len(tones) - 2)
+    channels = (a + (b - a) * (offset - below) for a, b in zip(tones[below], tones[below + 1], strict=True))
     return "#" + "".join(f"{round(channel):02x}" for channel in channels)
 
 
 def _legend(scale: _Tones) -> list[str]:
     """The scale, at the top right."""
-    width, steps, right = 132.0, 12, _RIGHT
+    width, right = 132.0, _RIGHT
     if not scale.most:
         return [_text("no kept event is in a match", right, 26, "quiet", "end")]
     most, least = count_words(scale.most), count_words(scale.least)
@@ -177,9 +213,9 @@ def _legend(scale: _Tones) -> list[str]:
     left = right - 7 * len(most) - 8 - width
     words = f"matches with the event: {least}"
     elements = [_text(words, left - 6, 26, "quiet", "end"), _text(most, right, 26, "quiet", "end")]
-    for step in range(steps):
-        x, fill = left + step * width / steps, mixed(step / (steps - 1))
-        elements.append(element("rect", x=x, y=17, width=width / steps + 0.5, height=11, fill=fill))
+    for step in range(_STEPS):
+        x = left + step * width / _STEPS
+        elements.append(element("rect", x=x, y=17, width=width / _STEPS + 0.5, height=11, fill=_tone(step)))
     return elements
 
 

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import html
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
+
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def escape(text: str) -> str:
+    """The text for elements and attributes. A browser refuses a picture with control characters, so they become `�`.
+
+    >>> escape("a < \\x1b")
+    'a &lt; �'
+    """
+    return html.escape(_NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
 def element(tag: str, content: str = "", /, **attributes: object) -> str:

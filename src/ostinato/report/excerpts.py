@@ -68,6 +68,27 @@ def clearest(story: Story, matches: Sequence[Match], series: Mapping[str, Series
     return [match for _, match in ranked[:count]]
 
 
+def sample(table: pa.Table, key: str, count: int) -> pa.Table:
+    """At most `count` rows, from as many keys as possible."""
+    return table.take(pa.array(sample_rows(table.column(key).to_pylist(), count), pa.int64()))
+
+
+def sample_rows(keys: Sequence[str], count: int) -> list[int]:
+    """Numbers of at most `count` rows from as many keys as possible, in their order.
+
+    >>> sample_rows(["a", "a", "a", "b", "c"], 4), sample_rows(["a", "b", "c", "d", "d"], 2)
+    ([0, 1, 3, 4], [0, 2])
+    """
+    rows_of: dict[str, list[int]] = {}
+    for row, key in enumerate(keys):
+        rows_of.setdefault(key, []).append(row)
+    if len(rows_of) > count:
+        firsts = [rows[0] for rows in rows_of.values()]
+        return [firsts[i * len(firsts) // count] for i in range(count)]
+    ranked = sorted((rank, row) for rows in rows_of.values() for rank, row in enumerate(rows))
+    return sorted(row for _, row in ranked[:count])
+
+
 def excerpt_of(match: Match, series: Series, *, zoom: bool = True) -> Excerpt:
     """The match with about a third of its length on either side; `zoom` stops at the first value outside its range."""
     labels = match["labels"].split(" ")

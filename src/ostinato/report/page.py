@@ -13,13 +13,29 @@ import pyarrow as pa
 
 from ostinato.pictures.payment_chart import payment_chart
 from ostinato.pictures.price_chart import COMPACT, WIDE, overview_chart, price_chart
-from ostinato.report.excerpts import Match, Series, clearest, excerpt_of, series_by_key
+from ostinato.report.excerpts import Match, Series, clearest, excerpt_of, sample, series_by_key
+from ostinato.report.picture_words import overview_words, payment_words, price_words, span_words
 from ostinato.report.sql_words import marked_sql
 from ostinato.report.stories import Story
 
 _DRAWN = 5
 _ROWS_SHOWN = 8
 _LONGEST_CELL = 24
+_OTHER_MARKS = {
+    "trades": {
+        "knot": "last trade of a variable",
+        "context": "trades around the match",
+        "neckline": "neckline, through the lows beside the head",
+        "band": "first to last trade of the match",
+    },
+    "payments": {
+        "stem tone-0": "other payments of the card",
+        "knot": "one payment: its height is the amount, on a logarithmic scale",
+        "band": "first to last payment of the match",
+    },
+    "strips": {"overview": "price", "tick": "start of a match"},
+}
+"""What charts draw beside the phases of a match, by the class of the element."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +65,7 @@ def report_page(answers: Sequence[StoryAnswer], tables: Mapping[str, pa.Table], 
         files(package).joinpath(name).read_text(encoding="utf-8")
         for package, name in (("ostinato.report", "page.css"), ("ostinato.pictures", "chart.css"))
     )
+    script = files("ostinato.report").joinpath("page.js").read_text(encoding="utf-8")
     steps = escape("\n".join(setting.next_steps))
     return f"""<!doctype html>
 <html lang="en">
@@ -65,7 +82,7 @@ def report_page(answers: Sequence[StoryAnswer], tables: Mapping[str, pa.Table], 
 <h1>Three patterns in {escape(sizes)}</h1>
 <p>Each question below is one SQL statement with a <code>MATCH_RECOGNIZE</code> clause, run on Apache Spark through
 PySpark. The coloured lines in the charts are the rows that Spark returned. Each colour stands for pattern variables.
-Point at a row to read it.</p>
+Point at a chart or tap it to read its rows. With the keyboard: Tab to a chart, then the arrow keys.</p>
 <nav aria-label="Questions"><ul class="tiles">{"".join(_tile(answer) for answer in answers)}</ul></nav>
 </header>
 <main>
@@ -77,6 +94,8 @@ Point at a row to read it.</p>
 <pre><code>{steps}</code></pre>
 <small>{escape(setting.versions)}. All data is generated from a seed; names are invented.</small>
 </footer>
+<script>
+{script}</script>
 </body>
 </html>
 """
@@ -115,28 +134,29 @@ def _section(answer: StoryAnswer, table: pa.Table) -> str:
 
 def _figure(story: Story, match: Match, series: Mapping[str, Series], *, is_first: bool = False) -> str:
     excerpt = excerpt_of(match, series[match[story.key]], zoom=story.table == "trades")
-    began, ended = match["began"], match["ended"]
-    if began.date() == ended.date():
-        span = f"{began.day} {began:%B %Y, %H:%M} to {ended:%H:%M}"
-    else:
-        span = f"{began.day} {began:%B %Y, %H:%M} to {ended.day} {ended:%B, %H:%M}"
-    title = f"{story.title}: {excerpt.key}, {span}; {len(excerpt.labels)} rows"
-    draw = payment_chart if story.table == "payments" else price_chart
+    span = span_words(match["began"], match["ended"])
+    is_payment = story.table == "payments"
+    draw = payment_chart if is_payment else price_chart
+    title = (payment_words if is_payment else price_words)(story, excerpt)
     if is_first:
         charts = draw(excerpt, story, WIDE, title=title, class_="chart only-wide")
         charts += draw(excerpt, story, COMPACT, title=title, class_="chart only-narrow")
-        charts += _legend(story)
+        charts += _legend(story.table, charts, story)
     else:
         charts = draw(excerpt, story, COMPACT, title=title)
     caption = f"<b>{escape(excerpt.key)}</b><span>{span}</span><span>{len(excerpt.labels)} rows</span>"
     return f"<figure><figcaption>{caption}</figcaption>{charts}</figure>"
 
 
-def _legend(story: Story) -> str:
+def _legend(kind: str, charts: str, story: Story | None = None) -> str:
+    """An entry for each phase of the story, and for everything else that the charts draw."""
     items = []
-    for phase in story.phases:
+    for phase in story.phases if story else ():
         labels = "" if phase.labels == (phase.name.upper(),) else f" <span>{' '.join(phase.labels)}</span>"
-        items.append(f'<li style="--tone:var(--tone-{phase.tone})"><i></i>{escape(phase.name)}{labels}</li>')
+        items.append(f'<li><i class="tone-{phase.tone}"></i>{escape(phase.name)}{labels}</li>')
+    for mark, words in _OTHER_MARKS[kind].items():
+        if f'class="{mark}' in charts:
+            items.append(f'<li><i class="{mark}"></i>{words}</li>')
     return f'<ul class="legend">{"".join(items)}</ul>'
 
 
@@ -145,23 +165,29 @@ def _strips(story: Story, matches: Sequence[Match], series: Mapping[str, Series]
     for key, one in series.items():
         starts = [one.row_at(match["began"]) for match in matches if match[story.key] == key]
         count = f"{len(starts):,} {_plural(len(starts), 'match', 'matches')}"
-        chart = overview_chart(one.values, starts, title=f"{key}: the whole price line, {count}")
+        chart = overview_chart(one.values, starts, title=overview_words(key, one.times, one.values, count))
         rows.append(f"<div><dt>{escape(key)}</dt><dd>{chart}</dd><dd>{count}</dd></div>")
-    return f'<dl class="strips">{"".join(rows)}</dl>'
+    strips = "".join(rows)
+    return f'<dl class="strips">{strips}</dl>{_legend("strips", strips)}'
 
 
 def _table(story: Story, matches: pa.Table) -> str:
     names = matches.column_names
     is_number = [pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in matches.schema.types]
-    head = "".join(f"<th{_right(number)}>{escape(name)}</th>" for name, number in zip(names, is_number, strict=True))
+    head = "".join(
+        f'<th scope="col"{_right(number)}>{escape(name)}</th>' for name, number in zip(names, is_number, strict=True)
+    )
     rows = []
-    for match in matches.slice(0, _ROWS_SHOWN).to_pylist():
+    for match in sample(matches, story.key, _ROWS_SHOWN).to_pylist():
         cells = "".join(_cell(name, match[name], number) for name, number in zip(names, is_number, strict=True))
         rows.append(f"<tr>{cells}</tr>")
-    left = matches.num_rows - len(rows)
-    more = f'<p class="more">and {left:,} more {_plural(left, "row", "rows")}</p>' if left else ""
+    count = f"{matches.num_rows:,} {_plural(matches.num_rows, 'row', 'rows')}"
+    if len(rows) < matches.num_rows:
+        count = f"{len(rows)} of {count}, from as many keys as possible"
+    caption = f"<caption>{escape(story.title)}: {count}</caption>"
     body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
-    return f'<div class="scroll"><table aria-label="Result of {escape(story.title)}">{body}</table></div>{more}'
+    box = f'<div class="scroll" tabindex="0" role="region" aria-label="Rows of {escape(story.title)}">'
+    return f"{box}<table>{caption}{body}</table></div>"
 
 
 def _cell(name: str, value: Any, number: bool) -> str:

@@ -26,6 +26,11 @@ class Story(Shape):
         return files("ostinato.report").joinpath("queries", self.file).read_text(encoding="utf-8").rstrip()
 
     @property
+    def clause(self) -> str:
+        """The text inside MATCH_RECOGNIZE ( ... )."""
+        return self.sql[self.sql.index("(") + 1 : self.sql.rindex(")")]
+
+    @property
     def anchor(self) -> str:
         return self.file.removesuffix(".sql").replace("_", "-")
 

@@ -1,6 +1,8 @@
 """`ostinato run` and `ostinato demo` with Spark, in the tests' own session."""
 
+import gzip
 import json
+import shlex
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,7 +10,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from ostinato.cli import main
+from ostinato.cli import main, progress
+from ostinato.cli.arguments import RUN_EXAMPLE
 
 TRADES = pa.table(
     {
@@ -35,6 +38,7 @@ EXPECTED = [
 def folder(spark, tmp_path, monkeypatch) -> Path:
     """A folder with the query and its input in every format, as the current one."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(progress, "FIRST_LOG_LINE_SECONDS", 3600.0)  # stderr stays empty on a slow machine
     Path("q.sql").write_text(QUERY)
     pq.write_table(TRADES, "trades.parquet")
     pa.csv.write_csv(TRADES, "trades.csv")
@@ -58,6 +62,48 @@ def test_a_table_from_every_format(folder, capsys, file) -> None:
         "A        10     7.5     5",
         "B         3       2     3",
     ]
+
+
+TEXTS = {
+    "t.csv": 'k,ts,v,note\nA,2024-01-01 09:30:00,1.5,"say ""hi"", you"\n',
+    "t.tsv": 'k\tts\tv\tnote\nA\t2024-01-01 09:30:00\t1.5\t"say ""hi"", you"\n',
+    "t.jsonl": json.dumps({"k": "A", "ts": "2024-01-01T09:30:00.000", "v": 1.5, "note": 'say "hi", you'}) + "\n",
+}
+
+
+@pytest.mark.parametrize("file", [*TEXTS, *(f"{name}.gz" for name in TEXTS)])
+def test_types_are_inferred_from_text(folder, capsys, file) -> None:
+    text = TEXTS[file.removesuffix(".gz")]
+    Path(file).write_bytes(gzip.compress(text.encode()) if file.endswith(".gz") else text.encode())
+    query = "SELECT typeof(k) AS k, typeof(ts) AS ts, typeof(v) AS v, note, minute(ts) AS m FROM t"
+    code, out, err = run(capsys, "run", "-e", query, "--input", f"t={file}", "--format", "json")
+    assert (code, err) == (0, "")
+    assert json.loads(out) == {"k": "string", "ts": "timestamp", "v": "double", "note": 'say "hi", you', "m": 30}
+
+
+def test_digits_in_json_text_are_no_year_and_an_array_is_no_json_lines(folder, capsys) -> None:
+    Path("t.jsonl").write_text('{"card": "1001", "ts": "2024-01-01 09:30"}\n')
+    words = ["--input", "t=t.jsonl", "--format", "csv"]
+    assert run(capsys, "run", "-e", "SELECT typeof(card), typeof(ts) FROM t", *words)[1].endswith(
+        "\nstring,timestamp\n"
+    )
+    Path("t.jsonl").write_text('[\n{"card":\n"1001"}\n]\n')
+    code, _, err = run(capsys, "run", "-e", "SELECT * FROM t", *words)
+    assert (code, err) == (2, "INPUT_UNREADABLE: t.jsonl has no JSON lines\nhint: write one object in each line\n")
+
+
+def test_hostile_names_and_values_are_escaped_in_a_table(folder, capsys) -> None:
+    code, out, _ = run(capsys, "run", "-e", "SELECT '\x1b[2Ja\u202eb' AS `x\x9b`")
+    assert (code, out.splitlines()[0].rstrip(), out.splitlines()[2]) == (0, "x\\x9b", "\\x1b[2Ja\\u202eb")
+    code, out, err = run(capsys, "run", "-e", "SELECT `no\x1b[31m` FROM trades", "--input", "trades=trades.csv")
+    assert (code, out) == (1, "")
+    assert "\\x1b[31m" in err and "\x1b" not in err
+
+
+def test_the_example_of_the_help(folder, capsys) -> None:
+    code, out, err = run(capsys, *shlex.split(RUN_EXAMPLE)[1:])
+    assert (code, err) == (0, "")
+    assert out.splitlines()[2:] == ["A        10     7.5       3"]
 
 
 def test_a_limit_shows_the_number_of_hidden_rows(folder, capsys) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.spark.streams.spark_streams import Source, pieces, rows, trades
 
@@ -34,6 +36,19 @@ def test_once_and_once_more(source: Source, capsys: pytest.CaptureFixture[str]) 
     assert main(arguments(source.add(second), "--once")) == 0
     result = source.session.read.parquet(source.output).toArrow()
     assert rows(result, source.finish()) == rows(ost.match(CLAUSE, table))
+
+
+@pytest.mark.parametrize("format", ["csv", "json"])
+def test_folders_of_text(source: Source, tmp_path: Path, format: str) -> None:
+    table = trades(200)
+    folder = tmp_path / f"in.{format}"
+    source.session.createDataFrame(table.to_pandas()).write.format(format).option("header", True).save(str(folder))
+    words = ["--input", f"trades={folder}", "--checkpoint", source.checkpoint, "--output", source.output]
+    assert main(["run", "-e", QUERY, "--stream", *words, "--delay", "5 seconds", "--once"]) == 0
+    result = source.session.read.parquet(source.output).toArrow()
+    expected = rows(ost.match(CLAUSE, table))
+    assert result.num_rows > 10
+    assert rows(result, source.finish()) == expected
 
 
 def test_folders_are_asked_for(source: Source, capsys: pytest.CaptureFixture[str]) -> None:
