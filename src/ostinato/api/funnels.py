@@ -47,7 +47,8 @@ T = TypeVar("T")
 class FunnelReport(RunReport[T]):
     """The numbers of each step: keys that reached it, conversion, drop-off and times.
 
-    On Spark, the first use runs a job. `str(report)` and `table` have a row for each step, `numbers` has the same as values.
+    On Spark, the first use runs a job. `str(report)` and `table` have a row for each step, `numbers` has the
+    same as values.
     """
 
     def __init__(self, funnel: FunnelQuery, given: T, rows: Any) -> None:
