@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     from ostinato.local.correlation_runs import CorrelationRows, CorrelationStatistics
     from ostinato.rows.table_kinds import TableLike
+
+    Archive = TableLike | DataFrame | str | Callable[[SparkSession], DataFrame]
+    """A table, a DataFrame, the path of Parquet files, or a function that reads the DataFrame anew for each batch."""
     from ostinato.spark.correlations.correlation_definition import Reads
 
 T = TypeVar("T")
@@ -170,7 +173,7 @@ class StreamOptionNames(TypedDict, total=False):
 def correlate(
     query: str | Sequence[str] | Mapping[str, str],
     *,
-    archive: Any = None,
+    archive: Archive | None = None,
     strategy: StrategyChoice = DEFAULT_OPTIONS.strategy,
     cache: bool = DEFAULT_OPTIONS.cache,
     recent_rows: int | None = None,

@@ -17,7 +17,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyarrow as pa
 
 from ostinato.api.any_query import QuerySource, as_query
 from ostinato.api.clauses import MatchRecognizeQuery
@@ -46,9 +48,17 @@ from ostinato.explanation.text_sections import headed, underlined
 from ostinato.funnels.funnel import Funnel
 from ostinato.funnels.funnel_clause import funnel_clause
 from ostinato.pictures.automaton_svg import Picture, draw_automata
+from ostinato.rows.table_kinds import TableLike
 from ostinato.summaries.summary_request import SummaryRequest
 from ostinato.workloads.workload_request import WorkloadRequest
 from ostinato.workloads.workload_rows import WorkloadRows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    InputTable: TypeAlias = TableLike | pa.Schema | DataFrame
+    Columns: TypeAlias = InputTable | dict[str, InputTable] | None
+    """The columns of the input, or of several inputs by name."""
 
 _PRE = "font-family:monospace;white-space:pre;line-height:1.35;overflow-x:auto"
 """The text has columns. Some notebooks give <pre> a proportional font and wrap its lines."""
@@ -71,7 +81,7 @@ class Explanation:
 @only_our_errors()
 def explain(
     query: QuerySource | Result[Any],
-    table: Any = None,
+    table: Columns = None,
     *,
     keys: ColumnNames = None,
     time: ColumnNames = None,

@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 PathQueries = str | PathQuery | Iterable[str | PathQuery] | Mapping[str, str | PathQuery]
 """One or several path queries, perhaps by name."""
+Nodes = str | int | Iterable[str | int]
+"""One node or several, by name. A whole number stands for its digits."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -195,8 +197,8 @@ def walk_table(queries: Sequence[PathQuery], report: WalkReport | None) -> pa.Ta
 def paths(
     queries: PathQueries,
     *,
-    start: Any,
-    end: str | Sequence[str] | None = None,
+    start: Nodes | DataFrame,
+    end: Nodes | None = None,
     simple: bool = False,
     max_hops: int = DEFAULT_MAX_HOPS,
     max_partial_paths: int | None = None,
@@ -205,7 +207,7 @@ def paths(
     memory_bound: str | int | None = None,
     similarity: Similarity | None = None,
     columns: tuple[str, str, str] = COLUMNS,
-    node_types: Any = None,
+    node_types: TableLike | DataFrame | None = None,
     clock: Clock | None = None,
 ) -> PathsQuery:
     """Creates a query for all paths from the start nodes that match one of the path queries. `run(graph)` answers it.
@@ -238,9 +240,9 @@ def paths(
 
 @only_our_errors()
 def graph(
-    triples: Any,
+    triples: TableLike,
     columns: tuple[str, str, str] = COLUMNS,
-    node_types: Any = None,
+    node_types: TableLike | None = None,
     *,
     deadline: Duration | None = None,
 ) -> Graph:

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
@@ -80,7 +80,7 @@ class StreamSummary(SummaryRequest, Query):
     # --- in process ---
 
     @only_our_errors()
-    def feed(self, table: Any, *, deadline: Duration | None = None) -> StreamSummary:
+    def feed(self, table: TableLike, *, deadline: Duration | None = None) -> StreamSummary:
         """Takes the events of a pyarrow Table, a pandas DataFrame or record batches. Returns the summary itself.
 
         The rows of one call may be in any order. No event may be older than earlier events of its key. A call that
@@ -99,7 +99,7 @@ class StreamSummary(SummaryRequest, Query):
         self._live.summary.feed(arrow)
 
     @only_our_errors()
-    def ask(self, key: Any = None, *, deadline: Duration | None = None) -> SummaryAnswer:
+    def ask(self, key: object = None, *, deadline: Duration | None = None) -> SummaryAnswer:
         """Returns the answer after the last event of the key. `key` is a value, a tuple of values, or a dict by column.
 
         A key without events has an empty answer. Matches without an event of `keyed_types` belong to no key: see
@@ -118,7 +118,7 @@ class StreamSummary(SummaryRequest, Query):
         return interruptible(lambda: self._summary().ask_all(), deadline)
 
     @only_our_errors()
-    def exact(self, table: Any, key: Any = None, *, deadline: Duration | None = None) -> SummaryAnswer:
+    def exact(self, table: TableLike, key: object = None, *, deadline: Duration | None = None) -> SummaryAnswer:
         """Returns the exact answer over all events of a table. The summary itself doesn't change."""
         from ostinato.local.local_summaries import LiveSummary, arrow_of
 
@@ -157,7 +157,12 @@ class StreamSummary(SummaryRequest, Query):
 
     @only_our_errors()
     def run(
-        self, data: T, *, at: Any = None, trigger_events: str | None = None, deadline: Duration | None = None
+        self,
+        data: T,
+        *,
+        at: str | Iterable[object] | None = None,
+        trigger_events: str | None = None,
+        deadline: Duration | None = None,
     ) -> SummaryResult[T]:
         """Returns the answers over a table of any kind that `ost.match` takes, or over a Spark DataFrame.
 

@@ -107,6 +107,7 @@ class WorkloadResult(Result[T]):
         return finish_stream(session, a_path("checkpoint", checkpoint), operator=operator)
 
     def __getitem__(self, name: str) -> T:
+        """The rows of one query, in its own columns."""
         if not isinstance(name, str) or name not in self.queries:
             hint = f"there are {', '.join(self.queries)}"
             raise QueryError("UNKNOWN_QUERY", f"no query is called {shown(name)}", hint=hint)

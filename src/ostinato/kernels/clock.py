@@ -26,7 +26,9 @@ class Work:
 class Clock(Protocol):
     """Measures work. A clock has no state: callers read it before and after."""
 
-    def now_ns(self) -> int: ...
+    def now_ns(self) -> int:
+        """The present time."""
+        ...
 
     def spent_ns(self, began_ns: int, work: Work) -> int:
         """Duration of the work that began at `began_ns` and has just ended."""
@@ -76,9 +78,11 @@ class VirtualClock:
                 raise QueryError("INVALID_OPTION", f"{name} is a whole number from 0 on, not {price_ns!r}")
 
     def now_ns(self) -> int:
+        """Always 0: only work takes time."""
         return 0
 
     def spent_ns(self, began_ns: int, work: Work) -> int:
+        """The time that the counted work is charged."""
         reading = self.ns_per_event * work.events + self.ns_per_visit * work.visits
         return reading + self.ns_per_check * work.checks + self.ns_per_birth * work.births
 

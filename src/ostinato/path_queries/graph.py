@@ -44,6 +44,7 @@ class Graph:
 
     @property
     def edge_count(self) -> int:
+        """Number of distinct triples."""
         return len(self.forwards.node)
 
     def numbers(self, names: Sequence[str]) -> NDArray[np.int64]:

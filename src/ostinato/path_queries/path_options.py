@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +57,7 @@ _OPTION_NAMES = (*(one.name for one in fields(PathOptions) if one.name not in _N
 
 def path_options(
     *,
-    end: str | Sequence[str] | None = None,
+    end: str | int | Iterable[str | int] | None = None,
     latency_bound: Any = None,
     memory_bound: str | int | None = None,
     clock: Clock | None = None,

@@ -18,6 +18,7 @@ class BestPathAnswers:
     """Answers with the ends of the paths with the highest score. The topic itself is no answer."""
 
     def answer(self, question: str, topic: str, paths: pa.Table) -> list[str]:
+        """The last nodes of the paths with the best score."""
         elsewhere = paths.filter(pc.not_equal(paths["end"], topic))
         best = elsewhere.filter(pc.equal(elsewhere["score"], pc.max(elsewhere["score"])))
         ends: list[str] = pc.unique(best["end"]).to_pylist()

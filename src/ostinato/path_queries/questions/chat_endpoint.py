@@ -78,6 +78,7 @@ class ChatEndpoint:
             raise QueryError("INVALID_OPTION", message)
 
     def propose(self, question: str, topic: str) -> list[PathQuery]:
+        """Asks the model for path queries. Lines that are no path query over the given relations are left out."""
         text = self._ask(PROPOSE.format(relations=self._relations_text(), k=self.k, topic=topic, question=question))
         lines = _lines(text)[:_MOST_PROPOSED_LINES]
         proposals = (query for line in lines if (query := self._proposal(line)) is not None)
@@ -96,6 +97,7 @@ class ChatEndpoint:
         return query if not self.relations or walked <= set(self.relations) else None
 
     def answer(self, question: str, topic: str, paths: pa.Table) -> list[str]:
+        """Asks the model for answers from the facts of the paths. Without paths it isn't asked."""
         facts = facts_of(paths, self.most_facts)
         if not facts:
             return []

@@ -31,6 +31,7 @@ class EmbeddingSimilarity:
         self._embed = functools.lru_cache(maxsize=65_536)(embed or _shipped_model())
 
     def __call__(self, relations: Sequence[str], query: PathQuery) -> float:
+        """How similar the relations of a path are to those of a query, from 0 to 1."""
         wanted = named_relations(query)
         if not wanted:
             return 1.0

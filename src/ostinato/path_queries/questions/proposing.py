@@ -105,6 +105,7 @@ class LearntProposer:
         return {feature: value / size for feature, value in values.items()} if size else {}
 
     def propose(self, question: str, topic: str) -> list[PathQuery]:
+        """The paths of the most similar examples, the most similar first."""
         similarity = np.zeros(len(self._paths))
         for feature, value in self._vector(Counter(_features(masked(question, topic)))).items():
             indices, shares = self._index[feature]

@@ -44,7 +44,7 @@ Read = TypeVar("Read")
 
 @only_our_errors()
 def summary_answer(
-    spark: SparkSession, checkpoint: str | os.PathLike[str], key: Any = None, *, operator: int | None = None
+    spark: SparkSession, checkpoint: str | os.PathLike[str], key: object = None, *, operator: int | None = None
 ) -> SummaryAnswer:
     """The answer of one key, as of the last committed micro-batch; the stream may run or not.
 
