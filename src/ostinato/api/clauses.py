@@ -112,6 +112,12 @@ def match_recognize(
     `df.transform(ost.match_recognize("PARTITION BY symbol ORDER BY ts MEASURES ... PATTERN (...) DEFINE ..."))` runs it
     on Spark, `ost.match(query, table)` in this process. `clause` may also be an `ost.pattern(...)`. `keys` and `time`
     are the columns of PARTITION BY and ORDER BY if the clause has none. The options are those of `ost.sql`.
+
+    >>> import ostinato as ost
+    >>> import pyarrow as pa
+    >>> dips = ost.match_recognize("MEASURES A.x AS x PATTERN (A) DEFINE A AS x < PREV(x)", time="ts")
+    >>> ost.match(dips, pa.table({"ts": [1, 2, 3], "x": [5, 3, 4]})).to_pylist()
+    [{'x': 3}]
     """
     known_names(options, ClauseOptionNames.__annotations__)
     if isinstance(clause, MatchRecognizeQuery):

@@ -192,6 +192,14 @@ def correlate(
 
     `recent_rows` limits the rows of a key in memory; other rows of a region are read from the archive. `delay` is the
     watermark delay of streams. With `ordered=False`, a result comes as soon as it is final, whatever its order.
+
+    >>> import pyarrow as pa
+    >>> side = "MATCH_RECOGNIZE (ORDER BY t MEASURES X.t AS at AFTER MATCH SKIP {} PATTERN (X) DEFINE X AS kind = '{}')"
+    >>> live, earlier = side.format("PAST LAST ROW", "alarm"), side.format("TO NEXT ROW", "repair")
+    >>> join = f"SELECT live.at, archive.at AS repaired FROM e {live} AS live JOIN e {earlier} AS archive "
+    >>> events = pa.table({"t": [1, 2, 9], "kind": ["repair", "alarm", "alarm"]})
+    >>> correlate(join + "ON RECENT(archive, live, 5)").run(events).table.to_pylist()
+    [{'at': 2, 'repaired': 1}]
     """
     return CorrelationQuery(
         texts=_by_name(query),

@@ -102,6 +102,13 @@ def events(
 
     `numbers` is the form of counts and sums: "decimal", "text" or "log10". The other options are `approximate`,
     `max_matches`, `max_partial_matches` and `buckets`.
+
+    >>> import ostinato as ost
+    >>> import pyarrow as pa
+    >>> clicks = pa.table({"ts": [1, 2, 3], "page": ["home", "cart", "pay"], "user": ["u", "u", "u"]})
+    >>> query = ost.events("PATTERN SEQ(home, pay) RETURN COUNT(*) AS n", type="page", time="ts", keys="user")
+    >>> ost.match(query, clicks).to_pylist()
+    [{'user': 'u', 'n': Decimal('1')}]
     """
     type_texts = type.values() if isinstance(type, Mapping) else () if type is None else (type,)
     if not all(isinstance(text, str) for text in (*type_texts, "" if time is None else time)):

@@ -95,6 +95,9 @@ def explain(
     `table` gives the columns of the input: a pyarrow Table or Schema, a pandas or Spark DataFrame, or a dict of them by
     table name. Without it, the columns are those that the query mentions, and their types are unknown. `keys`, `time`
     and `type` name the columns for clauses that the text leaves out, as in `ost.match`.
+
+    >>> print(explain("PATTERN SEQ(A, B+) RETURN COUNT(*)", type="kind", time="ts").text.splitlines()[0])
+    1. The query as understood
     """
     if isinstance(query, WorkloadResult):
         return _workload(query.workload, query.input if table is None else table, query.run)

@@ -158,6 +158,9 @@ def funnel(
       "strict_increase" needs a later time for each step. "strict_once" is "any" under ClickHouse's name.
 
     docs/funnels.md defines attempts, ties and repeats.
+
+    >>> funnel(["view", "cart", "pay"], keys="user", type="event", time="at", within="1 hour")
+    <funnel view -> cart -> pay by user, within 1:00:00>
     """
     key_names, times = column_names("keys", keys), column_names("time", time)
     if not key_names:

@@ -218,6 +218,11 @@ def paths(
     ("5 ms", "1 MB") the search keeps the partial paths that are most similar to the queries; the report counts the
     dropped ones. Without a bound, a search that needs more than `max_partial_paths` (2 million) raises
     TOO_MANY_PARTIAL_PATHS. `columns` are the columns of the triples, `node_types` is a table of (node, type).
+
+    >>> import pyarrow as pa
+    >>> films = pa.table({"head": ["Alila"], "relation": ["written_by"], "tail": ["Amos Gitai"]})
+    >>> paths("written_by", start="Alila").run(films).answers()
+    ['Amos Gitai']
     """
     options = path_options(
         simple=simple,
@@ -246,7 +251,12 @@ def graph(
     *,
     deadline: Duration | None = None,
 ) -> Graph:
-    """Creates a graph from a table of triples, to search it many times. `node_types` is a table of (node, type)."""
+    """Creates a graph from a table of triples, to search it many times. `node_types` is a table of (node, type).
+
+    >>> import pyarrow as pa
+    >>> graph(pa.table({"head": ["Alila"], "relation": ["written_by"], "tail": ["Amos Gitai"]})).edge_count
+    1
+    """
     settings = Settings()
 
     def build_graph() -> Graph:

@@ -263,6 +263,11 @@ def summary(
     columns `keys`; with `EventTypes(keyed=...)`, this holds only for events of these types. `numbers` is the form of
     counts and sums in tables and DataFrames: "decimal", "text" or "log10". `event_types` and `eviction` decide which
     events are kept: see docs/summaries.md.
+
+    >>> import pyarrow as pa
+    >>> orders = pa.table({"at": [1, 2, 3], "kind": ["A", "B", "C"]})
+    >>> summary("A B* C", type="kind", time="at", within=10, size=4).feed(orders).ask().value
+    2
     """
     window = _length("within", within, "SUMMARY_WINDOW")
     kind, value = _aggregate(aggregate)

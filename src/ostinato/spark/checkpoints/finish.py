@@ -20,7 +20,9 @@ def finish_stream(spark: SparkSession, checkpoint: str | os.PathLike[str], *, op
 
     They are the rows of the clause, the workload, the summary or the correlation: apply the rest of the streaming query
     to them as well. If a query has several such operators, `operator` selects one. For a correlation whose archive
-    isn't a path, use `ost.correlate(...).finish(checkpoint)`.
+    isn't a path, use `ost.correlate(...).finish(spark, checkpoint)`.
+
+    >>> last_rows = finish_stream(spark, "checkpoints/dips")  # doctest: +SKIP
     """
     checkpoint = check_folder(spark, checkpoint)
     if operator is None and CorrelationCheckpoint(spark, checkpoint).last() is not None:

@@ -21,6 +21,8 @@ def stream_state(spark: SparkSession, checkpoint: str | os.PathLike[str], *, ope
 
     Conditions over the run so far count as true, so `next` may name variables that can't follow. Rows that wait for
     the watermark aren't counted. If a query has several clauses, `operator` selects one.
+
+    >>> stream_state(spark, "checkpoints/dips").orderBy("waiting_since").show()  # doctest: +SKIP
     """
     opened = open_checkpoint(spark, check_folder(spark, checkpoint), operator)
     definition = definition_of(opened)

@@ -57,6 +57,8 @@ def sql(
 
     For clauses over streaming DataFrames (docs/streaming.md): `late` rows are dropped or shown, rows of `eager` streams
     arrive in order, `buckets` is the number of buckets of keys, and `decision_time` names a column to add.
+
+    >>> dips = sql("SELECT * FROM trades MATCH_RECOGNIZE (...)", trades=trades)  # doctest: +SKIP
     """
     a_text("the query", query, code="NOT_A_QUERY", may_be_empty=True)  # the parser refuses an empty one
     if is_event_text(query):

@@ -171,7 +171,10 @@ class StreamMetrics(StreamingQueryListener):
 
 @only_our_errors()
 def stream_metrics(spark: SparkSession, path: str | os.PathLike[str] | None = None) -> StreamMetrics:
-    """Starts to follow the session's streaming queries. `spark.streams.removeListener(...)` stops it."""
+    """Starts to follow the session's streaming queries. `spark.streams.removeListener(...)` stops it.
+
+    >>> metrics = stream_metrics(spark, "metrics.prom")  # doctest: +SKIP
+    """
     check_spark(spark)
     metrics = StreamMetrics(None if path is None else a_path("path", path))
     spark.streams.addListener(metrics)

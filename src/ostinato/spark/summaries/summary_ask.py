@@ -50,6 +50,8 @@ def summary_answer(
 
     `key` is a value, a tuple of values, or a dict by column; None if there are no keys. A key without events has an
     empty answer. If a query has several operators of Ostinato, `operator` selects one.
+
+    >>> summary_answer(spark, "checkpoints/orders", key="ann").value  # doctest: +SKIP
     """
     folder = check_folder(spark, checkpoint)
     return retried(lambda: _ask(spark, folder, key, operator), folder)
@@ -62,6 +64,8 @@ def summary_answers(
     """The answers of all keys, as of the micro-batch that is the last committed one now, as rows of the stream.
 
     Read them before the stream has deleted that micro-batch's state.
+
+    >>> summary_answers(spark, "checkpoints/orders").show()  # doctest: +SKIP
     """
     folder = check_folder(spark, checkpoint)
     opened, definition = retried(lambda: _opened(spark, folder, operator), folder)
