@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ostinato.api.graph_questions import GraphQuestions, LearntProposer
     from ostinato.api.match import match
     from ostinato.api.paths import Graph, PathsResult, graph, paths
+    from ostinato.api.plot import Plot, plot
     from ostinato.api.summaries import StreamSummary, SummaryAnswer, summary
     from ostinato.api.workloads import Workload, WorkloadResult
     from ostinato.clause.language.clause_builder import PatternQuery, pattern
@@ -67,6 +68,8 @@ _HOMES = {
     "events": "ostinato.api.events",
     "match": "ostinato.api.match",
     "match_recognize": "ostinato.spark.clause.clause_dataframe",
+    "Plot": "ostinato.api.plot",
+    "plot": "ostinato.api.plot",
     "Graph": "ostinato.api.paths",
     "PathsResult": "ostinato.api.paths",
     "ChatEndpoint": "ostinato.path_queries.questions.chat_endpoint",
@@ -115,6 +118,7 @@ __all__ = [
     "OstinatoError",
     "PathsResult",
     "PatternQuery",
+    "Plot",
     "QueryError",
     "StreamSummary",
     "SummaryAnswer",
@@ -137,6 +141,7 @@ __all__ = [
     "path_query",
     "paths",
     "pattern",
+    "plot",
     "repeated",
     "seq",
     "sql",
