@@ -38,15 +38,8 @@ def places(node: Element, dx: float, dy: float) -> Iterator[tuple[str, float, fl
 
 def texts(root: Element, css: str = "") -> list[str]:
     """The texts of all text elements, or of those with a class."""
-    return (
-        [
-            node.text or ""
-            for node in root.iter()
-            if node.tag.endswith("text") and css in node.get("class", "").split(" ")
-        ]
-        if css
-        else [node.text or "" for node in root.iter() if node.tag.endswith("}text")]
-    )
+    nodes = [node for node in root.iter() if node.tag.endswith("}text")]
+    return [node.text or "" for node in nodes if not css or css in node.get("class", "").split()]
 
 
 def marks(root: Element) -> list[str]:

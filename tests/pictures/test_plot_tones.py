@@ -63,8 +63,7 @@ def test_the_tones_differ(theme, vision) -> None:
 
 def test_twenty_variables_differ_in_colour_or_shape() -> None:
     tones = tones_of(f"V{number}" for number in range(20))
-    drawn = {re.sub(r"[-\d.,]+(?=[ ,\"])", "0", tones.mark(label, 0, 0)) + tones.css(label) for label in tones.labels}
-    assert len(drawn) == 20
+    assert len({tones.mark(label, 0.0, 0.0) for label in tones.labels}) == 20
 
 
 def test_a_long_legend_has_several_lines() -> None:

@@ -142,11 +142,9 @@ def plot(
         if rows is None:
             raise QueryError("NOT_A_TABLE", "a query is plotted over rows", hint="ost.plot(query, table)")
         return _plot_query(matches, _rows(rows), asked, limit)
-    rows = None if rows is None else _rows(rows)
-    table, is_cut = _fetched(matches, limit * _ROWS_OF_A_MATCH)
-    own = {item.name: item.type for item in table.schema}
-    roles = roles_in_matches(own, None if rows is None else _types(rows), asked)
-    return _draw(roles, table, rows, limit, is_cut)
+    table, rows = _rows(matches), None if rows is None else _rows(rows)
+    roles = roles_in_matches(_types(table), None if rows is None else _types(rows), asked)
+    return _draw(roles, table, rows, limit)
 
 
 # --- the tables -------------------------------------------------------------------------------------------------------
@@ -159,16 +157,6 @@ def _rows(data: Any) -> Any:
 
         return batch_only(data)
     return _arrow(data)
-
-
-def _fetched(data: Any, most: int) -> tuple[pa.Table, bool]:
-    """The table as Arrow, and whether there may be more rows than were fetched."""
-    if is_spark_dataframe(data) and hasattr(data, "isStreaming"):
-        from ostinato.spark.shipping.shown_rows import first_rows
-
-        table = _arrow(first_rows(data, most))
-        return table, table.num_rows == most
-    return _arrow(data), False
 
 
 def _arrow(data: Any) -> pa.Table:
@@ -201,8 +189,7 @@ def _plot_events(query: EventRequest, rows: Any, asked: AskedColumns, limit: int
     listing = replace(query, query=replace(query.query, returns=ReturnMatches(limit)))
     bound = bound_queries([listing], list(types), _SETTINGS)[0]
     columns = replace(asked, x=asked.x or bound.time, keys=bound.group_by if asked.keys is None else asked.keys)
-    matches, is_cut = _fetched(_event_rows(listing, rows), limit)
-    return _draw(plot_roles(types, columns, events=EVENTS), matches, rows, limit, is_cut)
+    return _draw(plot_roles(types, columns, events=EVENTS), _event_rows(listing, rows), rows, limit)
 
 
 def _plot_clause(clause: MatchRecognize, rows: Any, asked: AskedColumns, limit: int) -> Plot:
@@ -221,8 +208,7 @@ def _plot_clause(clause: MatchRecognize, rows: Any, asked: AskedColumns, limit: 
         Measure(_NUMBER, parse_expression("MATCH_NUMBER()")),
     )
     listing = replace(clause, measures=measures, output=Output.ALL_ROWS_OMIT_EMPTY)
-    matches, is_cut = _fetched(_clause_rows(listing, rows), limit * _ROWS_OF_A_MATCH)
-    return _draw(roles, matches, rows, limit, is_cut)
+    return _draw(roles, _clause_rows(listing, rows), rows, limit)
 
 
 def _clause_rows(clause: MatchRecognize, rows: Any) -> Any:
@@ -246,20 +232,18 @@ def _event_rows(query: EventRequest, rows: Any) -> Any:
 # --- the drawing ------------------------------------------------------------------------------------------------------
 
 
-def _draw(roles: PlotRoles, table: pa.Table, rows: Any, limit: int, is_cut: bool) -> Plot:
-    found = _matches(roles, table, limit)
+def _draw(roles: PlotRoles, table: Any, rows: Any, limit: int) -> Plot:
+    found = _first_matches(roles, table, limit)
     matches = sorted(found.matches, key=lambda match: match.first)
     local = rows if isinstance(rows, pa.Table) else None
-    keys, left_out = _shown_keys(matches, local, roles.keys)
+    keys, has_more_keys = _shown_keys(matches, local, roles.keys)
     lines = {key: _line(local, key, roles) for key in keys}
     strips = [KeyStrip(key, line, [match for match in matches if match.key == key]) for key, line in lines.items()]
     charts = _charts(strips, rows, roles) if roles.y is not None else []
-    is_whole = not is_cut and found.count <= limit
-    notes = [f"Only the first {len(matches):,} matches are drawn."] if not is_whole else []
-    if left_out:
-        notes.append(f"Only the first {len(keys):,} keys are shown.")
-    title = _title(matches, roles.axis, keys, left_out, is_whole)
-    labels = {label: None for match in matches for label in match.labels}
+    notes = [f"Only the first {len(matches):,} matches are drawn."] if found.has_more else []
+    notes += [f"Only the first {len(keys):,} keys are shown."] if has_more_keys else []
+    title = _title(matches, roles.axis, keys, found.has_more)
+    labels = dict.fromkeys(label for match in matches for label in match.labels)
     tones = tones_of([*(name for name in roles.variables if name in labels), *labels])
     return Plot(title, draw_plot(MatchPlot(title, notes, roles.axis, tones, charts, strips)))
 
@@ -275,7 +259,16 @@ def _charts(strips: Sequence[KeyStrip], rows: Any, roles: PlotRoles) -> list[tup
     return [(match, line) for match, line in charts if len(line.x) or match.labels]
 
 
-def _matches(roles: PlotRoles, table: pa.Table, limit: int) -> FirstMatches:
+def _first_matches(roles: PlotRoles, table: Any, limit: int) -> FirstMatches:
+    """The first matches of a table, or of a DataFrame, from which no more rows are fetched than that takes."""
+    is_labelled = roles.labels is not None and roles.number is not None
+    most = limit * _ROWS_OF_A_MATCH if is_labelled else limit + 1
+    if not isinstance(table, pa.Table):
+        from ostinato.spark.shipping.shown_rows import first_rows
+
+        first = _arrow(first_rows(table, most))
+        found = _first_matches(roles, first, limit)
+        return replace(found, has_more=found.has_more or first.num_rows == most)
     if roles.events is not None:
         return event_matches(table, limit, keys=roles.keys, events=roles.events, x=roles.x, y=roles.y)
     if roles.labels is not None and roles.number is not None:
@@ -299,8 +292,8 @@ def _shown_keys(matches: Sequence[PlottedMatch], rows: pa.Table | None, keys: Se
     return list(found)[:_STRIPS], len(found) > _STRIPS
 
 
-def _title(matches: Sequence[PlottedMatch], axis: Axis, keys: Sequence[Key], left_out: bool, is_whole: bool) -> str:
-    count = f"{'' if is_whole else 'more than '}{len(matches):,} {'match' if len(matches) == 1 else 'matches'}"
+def _title(matches: Sequence[PlottedMatch], axis: Axis, keys: Sequence[Key], has_more: bool) -> str:
+    count = f"{'more than ' if has_more else ''}{len(matches):,} {'match' if len(matches) == 1 else 'matches'}"
     if not matches:
         return "no matches"
     of_key = f"{shortened(key_words(keys[0]), 40)}: " if len(keys) == 1 and keys[0] else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,10 +17,10 @@ from ostinato.pictures.plotted_matches import Key, Line, PlottedMatch
 
 @dataclass(frozen=True, slots=True)
 class FirstMatches:
-    """The first matches of a table, and the number of all."""
+    """The first matches of a table, and whether there are more."""
 
     matches: list[PlottedMatch]
-    count: int
+    has_more: bool
 
 
 def labelled_matches(
@@ -28,11 +29,11 @@ def labelled_matches(
     """Matches with one row of the table for each of their rows. `number` numbers the matches of a key."""
     table = table.filter(table.column(number).is_valid())  # a row without a number is in no match
     owner = _numbered([table.column(name) for name in (*keys, number)], table.num_rows)
-    count = int(owner.max(initial=-1)) + 1
+    has_more = int(owner.max(initial=-1)) >= most
     chosen = pa.array(owner < most)
     table, owner = table.filter(chosen), owner[owner < most]
     heights = table.column(y) if y else None
-    return FirstMatches(_grouped(owner, _keys(table, keys), table.column(labels), table.column(x), heights), count)
+    return FirstMatches(_grouped(owner, _keys(table, keys), table.column(labels), table.column(x), heights), has_more)
 
 
 def event_matches(
@@ -47,7 +48,7 @@ def event_matches(
     key_of_event = [keys_of_matches[match] for match in owner.tolist()]
     variables, moments = pc.struct_field(flat, "variable"), pc.struct_field(flat, x)
     heights = pc.struct_field(flat, y) if y else None
-    return FirstMatches(_grouped(owner, key_of_event, variables, moments, heights), table.num_rows)
+    return FirstMatches(_grouped(owner, key_of_event, variables, moments, heights), table.num_rows > most)
 
 
 def match_spans(table: pa.Table, most: int, *, keys: Sequence[str], start: str, end: str) -> FirstMatches:
@@ -58,7 +59,7 @@ def match_spans(table: pa.Table, most: int, *, keys: Sequence[str], start: str, 
     key_of_row = _keys(shown, keys)
     ends = np.stack([first, last], axis=1)
     known = np.flatnonzero(has_first & has_last).tolist()
-    return FirstMatches([PlottedMatch(key_of_row[row], ends[row], unknown) for row in known], table.num_rows)
+    return FirstMatches([PlottedMatch(key_of_row[row], ends[row], unknown) for row in known], table.num_rows > most)
 
 
 def line_of(table: pa.Table, *, keys: Sequence[str], key: Key, x: str, y: str) -> Line:
@@ -120,9 +121,11 @@ def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _keys(table: pa.Table, keys: Sequence[str]) -> list[Key]:
+    """The key of each row. Every NaN is the same object, so that equal keys are equal in Python."""
     if not keys:
         return [()] * table.num_rows
-    return list(zip(*(_comparable(table.column(name)).to_pylist() for name in keys), strict=True))
+    columns = [_comparable(table.column(name)).to_pylist() for name in keys]
+    return [tuple(value if value == value else math.nan for value in row) for row in zip(*columns, strict=True)]
 
 
 def _equals(column: pa.ChunkedArray, value: object) -> NDArray[np.bool_]:
