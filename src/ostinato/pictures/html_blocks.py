@@ -1,4 +1,4 @@
-"""Texts and tables -> escaped HTML: blocks for notebooks and pages, and a whole page."""
+"""Tables and drawings -> escaped HTML: blocks for notebooks and pages, and a whole page."""
 
 from __future__ import annotations
 
@@ -12,29 +12,13 @@ from ostinato.pictures.plot_axis import is_number
 from ostinato.pictures.plot_tones import shortened
 from ostinato.pictures.svg import escaped
 
-_PRE = "font-family:monospace;white-space:pre;line-height:1.35;overflow-x:auto"
-"""The text has columns. Some notebooks give <pre> a proportional font and wrap its lines."""
 _MOST_ROWS = 20
 _LONGEST_CELL = 60
-
-
-def text_block(words: str) -> str:
-    """Monospaced text.
-
-    >>> text_block("a < b")
-    '<pre style="font-family:monospace;white-space:pre;line-height:1.35;overflow-x:auto">a &lt; b</pre>'
-    """
-    return f'<pre style="{_PRE}">{escaped(words)}</pre>'
 
 
 def svg_block(svg: str) -> str:
     """A drawing that scrolls where it is too wide."""
     return f'<div style="overflow-x:auto">{svg}</div>'
-
-
-def titled_block(title: str, *blocks: str) -> str:
-    """Blocks under a short title."""
-    return f"<div><p><strong>{escaped(title)}</strong></p>{''.join(blocks)}</div>"
 
 
 def facts_block(facts: Sequence[tuple[str, Any]], caption: str) -> str:

@@ -9,7 +9,8 @@ from importlib.resources import files
 
 import pyarrow as pa
 
-from ostinato.pictures.html_blocks import html_page, svg_block, table_block, text_block
+from ostinato.calls.shown_objects import text_block
+from ostinato.pictures.html_blocks import html_page, svg_block, table_block
 from ostinato.report.sql_words import marked_sql
 
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.options import a_text, shown, true_or_false, whole_number
+from ostinato.calls.shown_objects import short_repr, text_block
 from ostinato.clause.language.clause_parser import parse_clause, parse_partition_keys, parse_sort_keys
 from ostinato.clause.language.clause_render import render_clause
 from ostinato.clause.language.pattern_parser import parse_row_pattern
@@ -139,6 +140,12 @@ class PatternQuery:
 
     def max_length(self, rows: int) -> PatternQuery:
         return self._with(max_length=whole_number("max_length", rows, code_below="INVALID_MAXLENGTH"))
+
+    def __repr__(self) -> str:
+        return short_repr(self, self.to_sql())
+
+    def _repr_html_(self) -> str:
+        return text_block(self.to_sql())
 
     def _with(self, **changes: object) -> PatternQuery:
         return PatternQuery(replace(self.clause, **changes))  # type: ignore[arg-type]

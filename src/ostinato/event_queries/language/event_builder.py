@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.options import shown
+from ostinato.calls.shown_objects import short_repr, text_block
 from ostinato.errors import QueryError
 from ostinato.event_queries.language.event_parser import parse_event_query
 from ostinato.event_queries.language.event_query import EventQuery, TimeSpan
@@ -158,6 +159,12 @@ class EventBuilder:
 
     def returns_matches(self, limit: int | None = None) -> EventBuilder:
         return replace(self, output="MATCHES" + ("" if limit is None else f" LIMIT {limit}"))
+
+    def __repr__(self) -> str:
+        return short_repr(self, self.to_text())
+
+    def _repr_html_(self) -> str:
+        return text_block(self.to_text())
 
 
 def _length(length: Length) -> str:
