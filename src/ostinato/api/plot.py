@@ -236,9 +236,12 @@ def _draw(roles: PlotRoles, table: Any, rows: Any, limit: int) -> Plot:
     found = _first_matches(roles, table, limit)
     matches = sorted(found.matches, key=lambda match: match.first)
     local = rows if isinstance(rows, pa.Table) else None
-    keys, has_more_keys = _shown_keys(matches, local, roles.keys)
+    keys, has_more_keys = _shown_keys(matches, None if found.has_more else local, roles.keys)
     lines = {key: _line(local, key, roles) for key in keys}
-    strips = [KeyStrip(key, line, [match for match in matches if match.key == key]) for key, line in lines.items()]
+    strips = [
+        KeyStrip(key, line, [match for match in matches if match.key == key], has_all=not found.has_more)
+        for key, line in lines.items()
+    ]
     charts = _charts(strips, rows, roles) if roles.y is not None else []
     notes = [f"Only the first {len(matches):,} matches are drawn."] if found.has_more else []
     notes += [f"Only the first {len(keys):,} keys are shown."] if has_more_keys else []

@@ -20,11 +20,13 @@ _MOST_POINTS = 600
 
 @dataclass(frozen=True, slots=True)
 class KeyStrip:
-    """The matches of one key; the line is empty if there are no values."""
+    """The drawn matches of one key; the line is empty if there are no values."""
 
     key: Key
     line: Line
     matches: Sequence[PlottedMatch]
+    has_all: bool = True
+    """Whether the key has no other matches, as far as is known."""
 
 
 def strips_height(count: int) -> float:
@@ -49,7 +51,7 @@ def key_strips(strips: Sequence[KeyStrip], axis: Axis, tones: Tones, width: floa
 
 def _strip(strip: KeyStrip, x: Scale, top: float, axis: Axis, tones: Tones, width: float) -> str:
     count = len(strip.matches)
-    counted = f"{count:,} {'match' if count == 1 else 'matches'}"
+    counted = f"{count:,} {'match' if count == 1 else 'matches'}" if strip.has_all else f"{count:,} drawn"
     middle = top + _STRIP / 2
     body = [
         element("line", x1=_MARGIN, x2=width - _MARGIN, y1=top, y2=top, class_="rule"),

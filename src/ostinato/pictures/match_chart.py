@@ -16,7 +16,7 @@ from ostinato.pictures.svg import Scale, element, escaped, line_path, round_tick
 
 _RIGHT, _TOP, _BOTTOM = 18.0, 48.0, 28.0
 _MOST_ROWS = 1_200
-_MOST_MARKS = 80
+_MOST_MARKS = 40
 Point = tuple[float, float]
 
 

@@ -65,6 +65,8 @@ class Axis:
         """Round values within low..high, and their words."""
         if self.kind is AxisKind.NUMBER:
             values = round_ticks(low, high, about)
+            if isinstance(low, int) and isinstance(high, int):
+                values = [int(value) for value in values if value == int(value)]
             return list(zip(values, tick_words(values), strict=True))
         least = DAY_US if self.kind is AxisKind.DAY else _SECOND_US
         if high - low < least:
