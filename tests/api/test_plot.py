@@ -298,9 +298,13 @@ def test_many_keys_and_matches_say_what_is_left_out() -> None:
     table = pa.table({"k": np.repeat(np.arange(keys), 2), "x": np.tile([1, 2], keys), "y": np.tile([1.0, 2.0], keys)})
     plot = ost.plot(f"PARTITION BY k {UP}", table)
     words = texts(read_svg(plot.svg))
-    assert plot.title.startswith("more than 1,000 matches in 1,000 keys")
-    assert words[1:3] == ["Only the first 1,000 matches are drawn.", "Only the first 12 keys are shown."]
-    assert ost.plot(f"PARTITION BY k {UP}", table, limit=4).title.startswith("more than 4 matches")
+    assert plot.title.startswith("1,000 of 3,000 matches in 1,000 keys")
+    assert words[1] == "Only the first 12 keys have a line of their own."
+    few = ost.plot(f"PARTITION BY k {UP}", table, limit=4)
+    assert few.title.startswith("4 of 3,000 matches in 4 keys")
+    assert [label for label in aria_labels(read_svg(few.svg)) if "drawn" in label] == [
+        f"{key}, 1 drawn, 1 to 2" for key in (0, 999, 1999, 2999)
+    ]
 
 
 def test_many_variables_have_a_legend() -> None:

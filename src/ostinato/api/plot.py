@@ -53,7 +53,7 @@ from ostinato.pictures.plot_roles import (
     roles_in_matches,
 )
 from ostinato.pictures.plot_tables import (
-    FirstMatches,
+    PickedMatches,
     distinct_keys,
     event_matches,
     labelled_matches,
@@ -233,19 +233,19 @@ def _event_rows(query: EventRequest, rows: Any) -> Any:
 
 
 def _draw(roles: PlotRoles, table: Any, rows: Any, limit: int) -> Plot:
-    found = _first_matches(roles, table, limit)
-    matches = sorted(found.matches, key=lambda match: match.first)
+    picked = _picked_matches(roles, table, limit)
+    matches = sorted(picked.matches, key=lambda match: match.first)
+    has_all = picked.total is not None and picked.total <= limit
     local = rows if isinstance(rows, pa.Table) else None
-    keys, has_more_keys = _shown_keys(matches, None if found.has_more else local, roles.keys)
+    keys, has_more_keys = _shown_keys(matches, local if has_all else None, roles.keys)
     lines = {key: _line(local, key, roles) for key in keys}
     strips = [
-        KeyStrip(key, line, [match for match in matches if match.key == key], has_all=not found.has_more)
+        KeyStrip(key, line, [match for match in matches if match.key == key], has_all=has_all)
         for key, line in lines.items()
     ]
     charts = _charts(strips, rows, roles) if roles.y is not None else []
-    notes = [f"Only the first {len(matches):,} matches are drawn."] if found.has_more else []
-    notes += [f"Only the first {len(keys):,} keys are shown."] if has_more_keys else []
-    title = _title(matches, roles.axis, keys, found.has_more)
+    notes = [f"Only the first {len(keys):,} keys have a line of their own."] if has_more_keys else []
+    title = _title(matches, picked.total, roles.axis)
     labels = dict.fromkeys(label for match in matches for label in match.labels)
     tones = tones_of([*(name for name in roles.variables if name in labels), *labels])
     return Plot(title, draw_plot(MatchPlot(title, notes, roles.axis, tones, charts, strips)))
@@ -262,16 +262,16 @@ def _charts(strips: Sequence[KeyStrip], rows: Any, roles: PlotRoles) -> list[tup
     return [(match, line) for match, line in charts if len(line.x) or match.labels]
 
 
-def _first_matches(roles: PlotRoles, table: Any, limit: int) -> FirstMatches:
-    """The first matches of a table, or of a DataFrame, from which no more rows are fetched than that takes."""
+def _picked_matches(roles: PlotRoles, table: Any, limit: int) -> PickedMatches:
+    """Matches of a table; the first ones of a DataFrame, from which no more rows are fetched than that takes."""
     is_labelled = roles.labels is not None and roles.number is not None
-    most = limit * _ROWS_OF_A_MATCH if is_labelled else limit + 1
+    most = limit * _ROWS_OF_A_MATCH + 1 if is_labelled else limit + 1
     if not isinstance(table, pa.Table):
         from ostinato.spark.shipping.shown_rows import first_rows
 
         first = _arrow(first_rows(table, most))
-        found = _first_matches(roles, first, limit)
-        return replace(found, has_more=found.has_more or first.num_rows == most)
+        picked = _picked_matches(roles, first.slice(0, most - 1), limit)
+        return replace(picked, total=None) if first.num_rows == most else picked
     if roles.events is not None:
         return event_matches(table, limit, keys=roles.keys, events=roles.events, x=roles.x, y=roles.y)
     if roles.labels is not None and roles.number is not None:
@@ -295,14 +295,18 @@ def _shown_keys(matches: Sequence[PlottedMatch], rows: pa.Table | None, keys: Se
     return list(found)[:_STRIPS], len(found) > _STRIPS
 
 
-def _title(matches: Sequence[PlottedMatch], axis: Axis, keys: Sequence[Key], has_more: bool) -> str:
-    count = f"{'more than ' if has_more else ''}{len(matches):,} {'match' if len(matches) == 1 else 'matches'}"
+def _title(matches: Sequence[PlottedMatch], total: int | None, axis: Axis) -> str:
+    """What is seen: `ACME: 3 matches between ... and ...`, `1,000 of 5,000 matches in 12 keys between ... and ...`."""
     if not matches:
         return "no matches"
-    of_key = f"{shortened(key_words(keys[0]), 40)}: " if len(keys) == 1 and keys[0] else ""
+    count = f"the first {len(matches):,}" if total is None else f"{len(matches):,}"
+    if total is not None and total > len(matches):
+        count += f" of {total:,}"
+    keys = {match.key for match in matches}
+    of_key = f"{shortened(key_words(matches[0].key), 40)}: " if len(keys) == 1 and matches[0].key else ""
+    in_keys = f" in {len(keys):,} keys" if len(keys) > 1 else ""
     between = f"between {axis.words(matches[0].first)} and {axis.words(max(match.last for match in matches))}"
-    several = len({match.key for match in matches})
-    return f"{of_key}{count}{f' in {several:,} keys' if several > 1 else ''} {between}"
+    return f"{of_key}{count} {'match' if count == '1' else 'matches'}{in_keys} {between}"
 
 
 def _rows_around(df: Any, drawn: Sequence[PlottedMatch], roles: PlotRoles) -> pa.Table:

@@ -17,8 +17,18 @@ EVENTS = "events"
 """The column of RETURN MATCHES with the events of a match."""
 _LABEL_NAMES = ("classifier", "label", "labels", "variable")
 _NUMBER_NAMES = ("match_number", "match_no", "match", "number")
-_START_NAMES = ("match_start", "start", "started", "began", "begin", "first", "start_time", "start_ts")
-_END_NAMES = ("match_end", "end", "ended", "last", "end_time", "end_ts")
+_START_NAMES = (
+    "match_start",
+    "correlation_start",
+    "start",
+    "started",
+    "began",
+    "begin",
+    "first",
+    "start_time",
+    "start_ts",
+)
+_END_NAMES = ("match_end", "correlation_end", "end", "ended", "last", "end_time", "end_ts")
 Types = Mapping[str, pa.DataType]
 
 

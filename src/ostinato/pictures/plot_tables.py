@@ -16,31 +16,32 @@ from ostinato.pictures.plotted_matches import Key, Line, PlottedMatch
 
 
 @dataclass(frozen=True, slots=True)
-class FirstMatches:
-    """The first matches of a table, and whether there are more."""
+class PickedMatches:
+    """Matches of a table, at most as many as asked for and evenly spread over it, and the number of all."""
 
     matches: list[PlottedMatch]
-    has_more: bool
+    total: int | None
+    """None if it is unknown, because the table has only the first rows."""
 
 
 def labelled_matches(
     table: pa.Table, most: int, *, keys: Sequence[str], number: str, labels: str, x: str, y: str | None
-) -> FirstMatches:
+) -> PickedMatches:
     """Matches with one row of the table for each of their rows. `number` numbers the matches of a key."""
     table = table.filter(table.column(number).is_valid())  # a row without a number is in no match
     owner = _numbered([table.column(name) for name in (*keys, number)], table.num_rows)
-    has_more = int(owner.max(initial=-1)) >= most
-    chosen = pa.array(owner < most)
-    table, owner = table.filter(chosen), owner[owner < most]
+    total = int(owner.max(initial=-1)) + 1
+    chosen = np.isin(owner, _spread(total, most))
+    table, owner = table.filter(pa.array(chosen)), owner[chosen]
     heights = table.column(y) if y else None
-    return FirstMatches(_grouped(owner, _keys(table, keys), table.column(labels), table.column(x), heights), has_more)
+    return PickedMatches(_grouped(owner, _keys(table, keys), table.column(labels), table.column(x), heights), total)
 
 
 def event_matches(
     table: pa.Table, most: int, *, keys: Sequence[str], events: str, x: str, y: str | None
-) -> FirstMatches:
+) -> PickedMatches:
     """Matches with one row each, and a list of their events: the rows of RETURN MATCHES."""
-    shown = table.slice(0, most)
+    shown = table.take(pa.array(_spread(table.num_rows, most)))
     lists = shown.column(events).combine_chunks()
     owner = np.asarray(pc.list_parent_indices(lists), np.int64)
     flat = pc.list_flatten(lists)
@@ -48,18 +49,18 @@ def event_matches(
     key_of_event = [keys_of_matches[match] for match in owner.tolist()]
     variables, moments = pc.struct_field(flat, "variable"), pc.struct_field(flat, x)
     heights = pc.struct_field(flat, y) if y else None
-    return FirstMatches(_grouped(owner, key_of_event, variables, moments, heights), table.num_rows > most)
+    return PickedMatches(_grouped(owner, key_of_event, variables, moments, heights), table.num_rows)
 
 
-def match_spans(table: pa.Table, most: int, *, keys: Sequence[str], start: str, end: str) -> FirstMatches:
+def match_spans(table: pa.Table, most: int, *, keys: Sequence[str], start: str, end: str) -> PickedMatches:
     """Matches with one row each, from `start` to `end`, without labels."""
-    shown = table.slice(0, most)
+    shown = table.take(pa.array(_spread(table.num_rows, most)))
     (first, has_first), (last, has_last) = positions(shown.column(start)), positions(shown.column(end))
     unknown = np.full(2, np.nan)
     key_of_row = _keys(shown, keys)
     ends = np.stack([first, last], axis=1)
     known = np.flatnonzero(has_first & has_last).tolist()
-    return FirstMatches([PlottedMatch(key_of_row[row], ends[row], unknown) for row in known], table.num_rows > most)
+    return PickedMatches([PlottedMatch(key_of_row[row], ends[row], unknown) for row in known], table.num_rows)
 
 
 def line_of(table: pa.Table, *, keys: Sequence[str], key: Key, x: str, y: str) -> Line:
@@ -80,6 +81,11 @@ def distinct_keys(table: pa.Table, keys: Sequence[str], most: int) -> list[Key]:
         return [()] if table.num_rows else []
     _, first = np.unique(_numbered([table.column(name) for name in keys], table.num_rows), return_index=True)
     return _keys(table.take(pa.array(first[: most + 1])), keys)
+
+
+def _spread(total: int, most: int) -> NDArray[np.int64]:
+    """Numbers from 0 to total - 1 with the same distance: all, or `most` of them."""
+    return np.arange(total) if total <= most else np.linspace(0, total - 1, most).astype(np.int64)
 
 
 def _grouped(
