@@ -120,6 +120,13 @@ def test_event_queries_draw_their_matches(ending) -> None:
         assert ost.plot(found, rides, x="ts", y="km") == with_line
 
 
+def test_an_event_query_with_more_matches_than_are_drawn() -> None:
+    rides = pa.table({"ts": range(30), "kind": ["R"] + ["T"] * 29})
+    query = ost.events("PATTERN SEQ(R, T+) RETURN COUNT(*)", type="kind", time="ts")  # 2 ** 29 - 1 matches
+    plot = ost.plot(query, rides, limit=50)
+    assert plot.title.startswith("at least 50 matches")
+
+
 # --- tables of matches ------------------------------------------------------------------------------------------------
 
 
@@ -169,6 +176,7 @@ def test_a_row_for_each_row_of_a_match() -> None:
         ((TRADES.select(["ts", "symbol"]), TRADES), {"labels": "symbol"}, "PLOT_COLUMN"),
         ((TRADES.select(["ts"]), TRADES), {"keys": "symbol"}, "UNKNOWN_COLUMN"),
         ((TRADES.select(["volume"]), TRADES), {"labels": "volume"}, "PLOT_COLUMN"),
+        ((TRADES,), {"start": "ts", "end": "volume"}, "PLOT_COLUMN"),
     ],
 )
 def test_refused(arguments, options, code) -> None:
@@ -329,6 +337,8 @@ def test_files(tmp_path) -> None:
     for path, code in (("plot.png", "UNKNOWN_FORMAT"), ("no/such/folder/plot.svg", "OUTPUT_FOLDER_MISSING")):
         with pytest.raises(ost.QueryError, match=code):
             plot.save(tmp_path / path)
+    with pytest.raises(ost.QueryError, match="INVALID_OPTION"):
+        plot.save(3)
 
 
 def test_it_shows_itself() -> None:

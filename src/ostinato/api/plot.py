@@ -94,7 +94,7 @@ class Plot:
     @only_our_errors()
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes an .svg or .html file, by the suffix of the path."""
-        file = Path(path)
+        file = Path(a_text("path", os.fspath(path) if isinstance(path, os.PathLike) else path))
         suffix = file.suffix.lower()
         if suffix not in (".svg", ".html", ".htm"):
             raise QueryError("UNKNOWN_FORMAT", f"a plot can't be written to {file.name}", hint="plot.svg or plot.html")
@@ -186,10 +186,13 @@ def _plot_query(query: Any, rows: Any, asked: AskedColumns, limit: int) -> Plot:
 def _plot_events(query: EventRequest, rows: Any, asked: AskedColumns, limit: int) -> Plot:
     """Draws the matches that an event query counts or returns."""
     types = _types(rows)
-    listing = replace(query, query=replace(query.query, returns=ReturnMatches(limit)))
+    listing = replace(query, query=replace(query.query, returns=ReturnMatches(limit + 1)))
     bound = bound_queries([listing], list(types), _SETTINGS)[0]
     columns = replace(asked, x=asked.x or bound.time, keys=bound.group_by if asked.keys is None else asked.keys)
-    return _draw(plot_roles(types, columns, events=EVENTS), _event_rows(listing, rows), rows, limit)
+    roles = plot_roles(types, columns, events=EVENTS)
+    matches = _event_rows(listing, rows)
+    is_cut = isinstance(matches, pa.Table) and matches.num_rows > limit  # every group may have more than were listed
+    return _draw(roles, matches, rows, limit, has_all_rows=not is_cut)
 
 
 def _plot_clause(clause: MatchRecognize, rows: Any, asked: AskedColumns, limit: int) -> Plot:
@@ -232,10 +235,11 @@ def _event_rows(query: EventRequest, rows: Any) -> Any:
 # --- the drawing ------------------------------------------------------------------------------------------------------
 
 
-def _draw(roles: PlotRoles, table: Any, rows: Any, limit: int) -> Plot:
+def _draw(roles: PlotRoles, table: Any, rows: Any, limit: int, *, has_all_rows: bool = True) -> Plot:
     picked = _picked_matches(roles, table, limit)
+    total = picked.total if has_all_rows else None
     matches = sorted(picked.matches, key=lambda match: match.first)
-    has_all = picked.total is not None and picked.total <= limit
+    has_all = total is not None and total <= limit
     local = rows if isinstance(rows, pa.Table) else None
     keys, has_more_keys = _shown_keys(matches, local if has_all else None, roles.keys)
     lines = {key: _line(local, key, roles) for key in keys}
@@ -245,7 +249,7 @@ def _draw(roles: PlotRoles, table: Any, rows: Any, limit: int) -> Plot:
     ]
     charts = _charts(strips, rows, roles) if roles.y is not None else []
     notes = [f"Only the first {len(keys):,} keys have a line of their own."] if has_more_keys else []
-    title = _title(matches, picked.total, roles.axis)
+    title = _title(matches, total, roles.axis)
     labels = dict.fromkeys(label for match in matches for label in match.labels)
     tones = tones_of([*(name for name in roles.variables if name in labels), *labels])
     return Plot(title, draw_plot(MatchPlot(title, notes, roles.axis, tones, charts, strips)))
@@ -299,7 +303,7 @@ def _title(matches: Sequence[PlottedMatch], total: int | None, axis: Axis) -> st
     """What is seen: `ACME: 3 matches between ... and ...`, `1,000 of 5,000 matches in 12 keys between ... and ...`."""
     if not matches:
         return "no matches"
-    count = f"the first {len(matches):,}" if total is None else f"{len(matches):,}"
+    count = f"at least {len(matches):,}" if total is None else f"{len(matches):,}"
     if total is not None and total > len(matches):
         count += f" of {total:,}"
     keys = {match.key for match in matches}

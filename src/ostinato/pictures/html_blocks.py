@@ -27,8 +27,8 @@ def facts_block(facts: Sequence[tuple[str, Any]], caption: str) -> str:
     return f"<table><caption>{escaped(caption)}</caption><tbody>{rows}</tbody></table>"
 
 
-def table_block(table: pa.Table, caption: str, *, most: int = _MOST_ROWS, count: int | None = None) -> str:
-    """The first rows of a table. `count` is the number of all rows, if the table doesn't have them all."""
+def table_block(table: pa.Table, caption: str, *, most: int = _MOST_ROWS) -> str:
+    """The first rows of a table, and the number of the others."""
     is_right = [is_number(kind) for kind in table.schema.types]
     head = "".join(
         f'<th scope="col"{_right(right)}>{escaped(shortened(name, _LONGEST_CELL))}</th>'
@@ -40,7 +40,7 @@ def table_block(table: pa.Table, caption: str, *, most: int = _MOST_ROWS, count:
         for column, right in zip(shown.columns, is_right, strict=True)
     ]
     body = "".join(f"<tr>{''.join(row)}</tr>" for row in zip(*cells, strict=True))
-    left_out = (table.num_rows if count is None else count) - shown.num_rows
+    left_out = table.num_rows - shown.num_rows
     more = f"<p>and {left_out:,} more {'row' if left_out == 1 else 'rows'}</p>" if left_out > 0 else ""
     return (
         f'<div style="overflow-x:auto"><table><caption>{escaped(caption)}</caption>'

@@ -20,7 +20,7 @@ _MOST_POINTS = 600
 
 @dataclass(frozen=True, slots=True)
 class KeyStrip:
-    """The drawn matches of one key; the line is empty if there are no values."""
+    """The drawn matches of one key, ordered by their first x; the line is empty if there are no values."""
 
     key: Key
     line: Line
@@ -64,7 +64,9 @@ def _strip(strip: KeyStrip, x: Scale, top: float, axis: Axis, tones: Tones, widt
         body.append(element("line", x1=x.start, x2=x.end, y1=middle, y2=middle, class_="rule"))
         body += _points(strip.matches, x, middle, tones)
     spans = [axis.span_words(strip.matches[0].first, strip.matches[-1].last)] if count else []
-    return element("g", "".join(body), role="img", aria_label=", ".join([key_words(strip.key), counted, *spans]))
+    return element(
+        "g", "".join(body), role="img", aria_label=", ".join([shortened(key_words(strip.key), 100), counted, *spans])
+    )
 
 
 def _matches(matches: Sequence[PlottedMatch], x: Scale, top: float) -> list[str]:

@@ -48,7 +48,7 @@ def match_chart(match: PlottedMatch, line: Line, axis: Axis, tones: Tones, size:
         drawing.path(line.thinned(_MOST_ROWS), "line"),
         *(drawing.labelled(match) if match.labels else drawing.unlabelled(match)),
     ]
-    return element("g", "".join(body), role="img", aria_label=f"{key_words(match.key)}: {facts}")
+    return element("g", "".join(body), role="img", aria_label=f"{shortened(key_words(match.key), 100)}: {facts}")
 
 
 @dataclass(frozen=True, slots=True)

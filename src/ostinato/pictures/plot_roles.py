@@ -149,6 +149,10 @@ def _span(own: Types, axis: Axis | None, asked: AskedColumns, lookup: ColumnLook
     for name in (start, end):
         if name is not None and not is_placed(own[name]):
             raise QueryError("PLOT_COLUMN", f"'{name}' is {own[name]}, which isn't a value of x")
+    if start is not None and end is not None and axis_of(own[start]) != axis_of(own[end]):
+        raise QueryError(
+            "PLOT_COLUMN", f"'{start}' is {own[start]}, and '{end}' is {own[end]}: they have no common axis"
+        )
     if start is None or end is None:
         hint = "start= and end= name columns of the matches, such as FIRST(ts) AS start, LAST(ts) AS end"
         raise QueryError("PLOT_COLUMN", "it isn't clear where a match starts and ends", hint=hint)
