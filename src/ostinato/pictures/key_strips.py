@@ -63,10 +63,10 @@ def _strip(strip: KeyStrip, x: Scale, top: float, axis: Axis, tones: Tones, widt
     if not len(strip.line.x):
         body.append(element("line", x1=x.start, x2=x.end, y1=middle, y2=middle, class_="rule"))
         body += _points(strip.matches, x, middle, tones)
-    spans = [axis.span_words(strip.matches[0].first, strip.matches[-1].last)] if count else []
-    return element(
-        "g", "".join(body), role="img", aria_label=", ".join([shortened(key_words(strip.key), 100), counted, *spans])
-    )
+    words = [shortened(key_words(strip.key), 100), counted]
+    if strip.matches:
+        words.append(axis.span_words(strip.matches[0].first, max(match.last for match in strip.matches)))
+    return element("g", "".join(body), role="img", aria_label=", ".join(words))
 
 
 def _matches(matches: Sequence[PlottedMatch], x: Scale, top: float) -> list[str]:
