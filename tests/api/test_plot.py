@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
@@ -226,11 +227,52 @@ def test_kinds_of_x(x, words) -> None:
         pa.array([Decimal(f"1e{power}") for power in range(5)], pa.decimal128(38, 2)),
         pa.array([-1e15, 1e15, 1e16, 2e16, 3e16]),
         pa.array([1, 2, 3, 4, 5], pa.uint8()),
+        pa.array([2**62, -(2**62), 0, 1, 2**53 + 1]),
     ],
 )
 def test_kinds_of_y(y) -> None:
     table = one_key(pa.array([1, 2, 3, 4, 5]), y)
     read_svg(ost.plot("ORDER BY x MEASURES LAST(x) AS last PATTERN (A B B) DEFINE B AS x > 0", table, y="y").svg)
+
+
+VALUES = {
+    pa.int64(): [None, -5, 3, 2**62, -(2**62), 2**53 + 1],
+    pa.float64(): [None, float("nan"), float("inf"), 0.25, -1e300, 1e300, 1e-310],
+    pa.timestamp("us"): [None, 0, 1, 10**15, 2**62, -(2**62)],
+    pa.timestamp("us", "UTC"): [None, 0, 10**7, 10**15],
+    pa.date32(): [None, 0, 1, 30, 2_900_000, -700_000],
+    pa.decimal128(38, 4): [None, Decimal("0.01"), Decimal(10**20), Decimal(-(10**20))],
+}
+
+
+@pytest.mark.parametrize("kind", VALUES, ids=str)
+def test_random_tables(kind) -> None:
+    rng = random.Random(7)
+    query = "PARTITION BY k ORDER BY x MEASURES LAST(x) AS z PATTERN (A B*) DEFINE B AS PREV(y) IS NULL OR y > 0"
+    for _ in range(60):
+        rows = rng.choice([0, 1, 2, 3, 8, 40])
+        y = rng.choice([pa.int64(), pa.float64(), pa.decimal128(38, 4)])
+        table = pa.table(
+            {
+                "k": pa.array(rng.choices(["a", "<b>", None], k=rows), pa.string()),
+                "x": pa.array(rng.choices(VALUES[kind], k=rows), kind),
+                "y": pa.array(rng.choices(VALUES[y], k=rows), y),
+            }
+        )
+        spans = pa.table(
+            {"k": table["k"], "start": table["x"], "end": pa.array(rng.choices(VALUES[kind], k=rows), kind)}
+        )
+        numbers = pa.array(rng.choices(range(4), k=rows), pa.int64())
+        labels = pa.array(rng.choices("ABC", k=rows), pa.string())
+        labelled = table.append_column("match_number", numbers).append_column("label", labels)
+        for plot in (
+            ost.plot(query, table, y="y"),
+            ost.plot(spans),
+            ost.plot(spans, table, x="x", y="y"),
+            ost.plot(labelled, x="x", y="y"),
+            ost.plot(labelled, table, x="x", y="y", keys=()),
+        ):
+            read_svg(plot.svg)
 
 
 def test_a_missing_value_is_a_gap() -> None:

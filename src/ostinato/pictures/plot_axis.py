@@ -102,7 +102,7 @@ def positions(column: pa.Array | pa.ChunkedArray) -> tuple[NDArray[Any], NDArray
 
 def values(column: pa.Array | pa.ChunkedArray) -> NDArray[np.float64]:
     """Values of the y axis. NULL, NaN and infinities are NaN: they are gaps in the line."""
-    numbers = np.asarray(column.cast(pa.float64()).fill_null(math.nan), np.float64)
+    numbers = np.asarray(column.cast(pa.float64(), safe=False).fill_null(math.nan), np.float64)
     return np.where(np.abs(numbers) < _LARGEST, numbers, math.nan)
 
 
@@ -126,7 +126,7 @@ def tick_words(ticks: Sequence[float]) -> list[str]:
     ['134.5', '135.0', '135.5']
     """
     step = ticks[1] - ticks[0] if len(ticks) > 1 else 0
-    if step <= 0 or step < 1e-4 or abs(ticks[-1]) >= 1e15:
+    if step <= 0 or step < 1e-4 or max(abs(ticks[0]), abs(ticks[-1])) >= 1e15:
         return [number_words(tick) for tick in ticks]
     decimals = next((digits for digits in range(6) if abs(step - round(step, digits)) < step * 1e-6), 6)
     return [f"{tick:,.{decimals}f}" for tick in ticks]
