@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from ostinato.api.graph_questions import GraphQuestions, LearntProposer
     from ostinato.api.match import match
     from ostinato.api.paths import Graph, PathsQuery, PathsResult, graph, paths
+    from ostinato.api.plot import plot
+    from ostinato.api.plots import Plot
     from ostinato.api.query import Query
     from ostinato.api.results import Result, RunReport
     from ostinato.api.summaries import StreamSummary, SummaryAnswer, SummaryResult, summary
@@ -74,6 +76,8 @@ _HOMES = {
     "FunnelReport": "ostinato.api.funnels",
     "FunnelResult": "ostinato.api.funnels",
     "funnel": "ostinato.api.funnels",
+    "Plot": "ostinato.api.plots",
+    "plot": "ostinato.api.plot",
     "Graph": "ostinato.api.paths",
     "PathsQuery": "ostinato.api.paths",
     "PathsResult": "ostinato.api.paths",
@@ -154,6 +158,7 @@ __all__ = [
     "PathsQuery",
     "PathsResult",
     "PatternQuery",
+    "Plot",
     "Query",
     "QueryError",
     "Result",
@@ -181,6 +186,7 @@ __all__ = [
     "path_query",
     "paths",
     "pattern",
+    "plot",
     "sql",
     "stream_metrics",
     "stream_state",

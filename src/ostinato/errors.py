@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import os
 import re
+import traceback
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -56,6 +58,12 @@ class OstinatoError(Exception):
             lines.append(f"hint: {self.hint}")
         # A query may contain lone surrogates, which no terminal and no log can write.
         return "\n".join(lines).encode("utf-8", "replace").decode("utf-8")
+
+    def _render_traceback_(self) -> list[str]:
+        """The lines that IPython and Jupyter show: this error alone, unless OSTINATO_TRACEBACK=full."""
+        if os.environ.get("OSTINATO_TRACEBACK") == "full":
+            return "".join(traceback.format_exception(self)).splitlines()
+        return str(self).splitlines()
 
     def one_line(self) -> str:
         """Code, message and hint, without the query's text: short enough for a row of a Spark job."""

@@ -27,7 +27,7 @@ TRIPLES = pa.table({"head": ["a", "b"], "relation": ["r", "r"], "tail": ["b", "c
 CLAUSE = "MEASURES LAST(n) AS n PATTERN (H X* P) DEFINE H AS page = 'home', P AS page = 'pay'"
 EVENTS = "PATTERN SEQ(home, pay) RETURN COUNT(*) AS found"
 CORRELATION = """
-SELECT correlation_start AS began
+SELECT correlation_start, correlation_end
 FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES P.n AS n PATTERN (P) DEFINE P AS page = 'pay') AS live
 JOIN t MATCH_RECOGNIZE (
     ORDER BY ts MEASURES H.n AS n AFTER MATCH SKIP TO NEXT ROW PATTERN (H) DEFINE H AS page = 'home') AS archive
@@ -122,6 +122,27 @@ def test_a_result_has_table_report_and_explanation(make: Callable[[], Any]) -> N
     assert isinstance(result.report.table, pa.Table)
     assert result.explain().text == ost.explain(result).text
     assert len(repr(result).splitlines()) == 1
+
+
+@by_name
+def test_every_kind_is_drawn(make: Callable[[], Any]) -> None:
+    query = make()
+    drawn = ost.plot(query, table_of(query))
+    assert drawn.svg.startswith("<svg") and len(repr(drawn)) < 120
+    if hasattr(query, "run"):
+        result = query.run(table_of(query))
+        assert result.plot() == ost.plot(result) == drawn
+
+
+@by_name
+def test_notebooks_show_queries_and_results(make: Callable[[], Any]) -> None:
+    query = make()
+    shown = [query, ost.explain(query)]
+    if hasattr(query, "run"):
+        result = query.run(table_of(query))
+        shown += [result, result.report]
+    for each in shown:
+        assert each._repr_html_().startswith(("<pre", "<div"))
 
 
 @by_name

@@ -69,6 +69,10 @@ def test_usage_errors_of_the_arguments(capsys, argv, words) -> None:
         (["run", "-e", "SELECT 1", "--output", "out.xlsx"], "UNKNOWN_FORMAT"),
         (["run", "-e", "SELECT 1", "--output", "out.csv.gz"], "UNKNOWN_FORMAT"),
         (["run", "-e", "SELECT 1", "--output", "no/such/folder/out.csv"], "OUTPUT_FOLDER_MISSING"),
+        (["run", "-e", "SELECT 1", "--html", "no/such/folder/out.html"], "OUTPUT_FOLDER_MISSING"),
+        (["run", "-e", "SELECT 1", "--html", "."], "OUTPUT_IS_FOLDER"),
+        (["run", "-e", "SELECT 1", "--html", "out.html", "--stream"], "INVALID_OPTION"),
+        (["run", "-e", "SELECT 1", "--y", "price"], "INVALID_OPTION"),
         (["explain", "missing.sql"], "QUERY_MISSING"),
     ],
 )

@@ -103,4 +103,6 @@ def test_texts_are_escaped() -> None:
 
 def test_notebooks_show_it() -> None:
     shown = answer("ABC")
-    assert shown._repr_svg_() == shown.svg() == draw_summary(shown._picture(None))
+    assert shown.svg() == draw_summary(shown._picture(None))
+    assert shown.svg() in shown._repr_html_()
+    assert repr(shown).startswith("SummaryAnswer(")

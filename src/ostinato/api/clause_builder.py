@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from ostinato.api.query import LocalCall, Query
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.options import a_text, shown, true_or_false, whole_number
+from ostinato.calls.shown_objects import short_repr, text_block
 from ostinato.clause.language.clause_parser import parse_clause, parse_partition_keys, parse_sort_keys
-from ostinato.clause.language.clause_render import render_clause, render_pattern
+from ostinato.clause.language.clause_render import render_clause
 from ostinato.clause.language.pattern_parser import parse_row_pattern
 from ostinato.clause.query.clause import Definition, MatchMode, MatchRecognize, Measure, Output, Skip, SkipKind, Subset
 from ostinato.errors import QueryError
@@ -71,9 +72,6 @@ class PatternQuery(Query):
         from ostinato.api.clauses import match_recognize
 
         return match_recognize(self).in_process(table, call)
-
-    def __repr__(self) -> str:
-        return f"ost.pattern({render_pattern(self.clause.pattern)!r})"
 
     @property
     @only_our_errors()
@@ -177,6 +175,12 @@ class PatternQuery(Query):
     def max_length(self, rows: int) -> PatternQuery:
         """The most rows of a match (MAXLENGTH)."""
         return self._with(max_length=whole_number("max_length", rows, code_below="INVALID_MAXLENGTH"))
+
+    def __repr__(self) -> str:
+        return short_repr(self, self.to_sql())
+
+    def _repr_html_(self) -> str:
+        return text_block(self.to_sql())
 
     def _with(self, **changes: object) -> PatternQuery:
         return PatternQuery(replace(self.clause, **changes))  # type: ignore[arg-type]

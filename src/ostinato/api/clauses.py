@@ -21,6 +21,7 @@ from ostinato.api.clause_builder import PatternQuery
 from ostinato.api.query import ColumnNames, LocalCall, Query, default_columns
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.options import known_names
+from ostinato.calls.shown_objects import short_repr
 from ostinato.clause.language.clause_parser import NO_DEFAULTS, DefaultColumns, parse_clause
 from ostinato.clause.language.clause_query import ClauseQuery, as_clause_query
 from ostinato.clause.plan.typed_plan import Limits
@@ -96,7 +97,10 @@ class MatchRecognizeQuery(Query):
         return query.select(matches, call.settings)
 
     def __repr__(self) -> str:
-        return f"ost.match_recognize({self.to_sql()!r})"
+        return short_repr(self, self.to_sql())
+
+    def _shown(self) -> str:
+        return self.to_sql()
 
 
 @only_our_errors()

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from ostinato.api.plots import Plot
     from ostinato.local.correlation_runs import CorrelationRows, CorrelationStatistics
     from ostinato.rows.table_kinds import TableLike
 
@@ -43,6 +44,13 @@ class CorrelationResult(Result[T]):
 
     statistics: CorrelationStatistics | None = None
     """The counts and costs of a run in this process. None on Spark, where each task has its own."""
+
+    @only_our_errors()
+    def plot(self) -> Plot:
+        """Draws each pair of matches as a band. The query must select correlation_start and correlation_end."""
+        from ostinato.api.plot import plot
+
+        return plot(self.table)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -156,6 +164,9 @@ class CorrelationQuery(Query):
     def _alone(self, name: str) -> CorrelationQuery:
         """The query of one name."""
         return self if self.single else replace(self, texts={name: self.texts[name]}, single=True)
+
+    def _shown(self) -> str:
+        return "\n\n".join(self.texts.values())
 
     def __repr__(self) -> str:
         return f"ost.correlate({shortened(' '.join(next(iter(self.texts.values())).split()))!r})"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ostinato.api.query import LocalCall, Query
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.options import shown
+from ostinato.calls.shown_objects import short_repr, text_block
 from ostinato.errors import QueryError
 from ostinato.event_queries.language.event_parser import parse_event_query
 from ostinato.event_queries.language.event_query import EventQuery, TimeSpan
@@ -111,9 +112,6 @@ class EventBuilder(Query):
 
         return events(self).in_process(table, call)
 
-    def __repr__(self) -> str:
-        return f"ost.events({' '.join(self.to_text().split())!r})"
-
     @property
     @only_our_errors()
     def query(self) -> EventQuery:
@@ -183,6 +181,12 @@ class EventBuilder(Query):
 
     def returns_matches(self, limit: int | None = None) -> EventBuilder:
         return replace(self, output="MATCHES" + ("" if limit is None else f" LIMIT {limit}"))
+
+    def __repr__(self) -> str:
+        return short_repr(self, self.to_text())
+
+    def _repr_html_(self) -> str:
+        return text_block(self.to_text())
 
 
 def _length(length: Length) -> str:

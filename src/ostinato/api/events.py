@@ -18,6 +18,7 @@ from ostinato.api.event_builder import EventBuilder
 from ostinato.api.query import ColumnNames, LocalCall, Query
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.options import a_text, column_names, shown
+from ostinato.calls.shown_objects import short_repr
 from ostinato.errors import QueryError
 from ostinato.event_queries.event_request import EventRequest
 from ostinato.event_queries.language.event_binding import TypeArgument, bind_event_query, with_keys
@@ -77,7 +78,10 @@ class EventsQuery(EventRequest, Query):
         return match_events(self, table, call.settings_of_one_thread())
 
     def __repr__(self) -> str:
-        return f"ost.events({' '.join(render_event_query(self.query).split())!r})"
+        return short_repr(self, self._shown())
+
+    def _shown(self) -> str:
+        return render_event_query(self.query)
 
 
 EventSource = str | EventQuery | EventBuilder | EventsQuery

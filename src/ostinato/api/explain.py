@@ -16,7 +16,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
@@ -29,6 +28,7 @@ from ostinato.api.query import ColumnNames
 from ostinato.api.results import Result
 from ostinato.api.workloads import WorkloadResult
 from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.calls.shown_objects import short_repr, text_block
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.event_queries.event_request import EventRequest
 from ostinato.event_queries.language.event_binding import TypeArgument
@@ -48,6 +48,7 @@ from ostinato.explanation.text_sections import headed, underlined
 from ostinato.funnels.funnel import Funnel
 from ostinato.funnels.funnel_clause import funnel_clause
 from ostinato.pictures.automaton_svg import Picture, draw_automata
+from ostinato.pictures.html_blocks import svg_block
 from ostinato.rows.table_kinds import TableLike
 from ostinato.summaries.summary_request import SummaryRequest
 from ostinato.workloads.workload_request import WorkloadRequest
@@ -60,11 +61,8 @@ if TYPE_CHECKING:
     Columns: TypeAlias = InputTable | dict[str, InputTable] | None
     """The columns of the input, or of several inputs by name."""
 
-_PRE = "font-family:monospace;white-space:pre;line-height:1.35;overflow-x:auto"
-"""The text has columns. Some notebooks give <pre> a proportional font and wrap its lines."""
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """`text` for terminals, `svg` a self-contained picture; notebooks show both."""
 
@@ -74,8 +72,11 @@ class Explanation:
     def __str__(self) -> str:
         return self.text
 
+    def __repr__(self) -> str:
+        return short_repr(self, self.text)
+
     def _repr_html_(self) -> str:
-        return f'<div style="overflow-x:auto">{self.svg}</div><pre style="{_PRE}">{escape(self.text)}</pre>'
+        return svg_block(self.svg) + text_block(self.text)
 
 
 @only_our_errors()

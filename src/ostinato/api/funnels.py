@@ -21,6 +21,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ostinato.api.plots import Plot
 from ostinato.api.query import ColumnNames, LocalCall, Query
 from ostinato.api.results import Result, RunReport, small_table_like
 from ostinato.calls.bounds import Duration
@@ -84,6 +85,12 @@ class FunnelResult(Result[T]):
 
     report: FunnelReport[T]
 
+    @only_our_errors()
+    def plot(self) -> Plot:
+        """Draws the steps as bars, with conversion and times."""
+        numbers = self.report.numbers
+        return Plot(f"{' -> '.join(numbers.names)}: {numbers.keys[0]:,} keys", numbers.svg())
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FunnelQuery(Funnel, Query):
@@ -130,6 +137,9 @@ class FunnelQuery(Funnel, Query):
     def to_sql(self, table: str = "events") -> str:
         """Returns a SELECT with MATCH_RECOGNIZE that finds all attempts in a table of this name, for `ost.sql`."""
         return funnel_statement(self, a_text("table", table))
+
+    def _shown(self) -> str:
+        return f"{self!r}\n\n{self.to_sql()}"
 
     def __repr__(self) -> str:
         window = "" if self.within is None else f", within {self.within}"

@@ -39,6 +39,7 @@ from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import a_text, shown
+from ostinato.calls.shown_objects import short_repr, text_block
 from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
 from ostinato.path_queries.graph import Graph
@@ -68,7 +69,7 @@ REPLIES = pa.schema(
 """The columns that `run` adds to the table of questions."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Reply:
     """The paths and the answers of one question."""
 
@@ -82,6 +83,12 @@ class Reply:
     def facts(self, limit: int | None = None) -> str:
         """The paths as lines of text, ready for a prompt."""
         return "" if self.result is None else self.result.facts(limit)
+
+    def __repr__(self) -> str:
+        return short_repr(self, f"{self.question!r}: {', '.join(self.answers)}")
+
+    def _repr_html_(self) -> str:
+        return text_block(f"{self.question}\n{', '.join(self.answers)}\n\n{self.facts(20)}")
 
 
 WalkRunner = Callable[[Callable[[], PathsResult[Any]]], PathsResult[Any]]
@@ -117,6 +124,9 @@ class GraphQuestions:
         self._answer = _function(self.answerer, "answer", "question", "topic", "paths")
         self.options: PathOptions = path_options(**options)
         self._walks: dict[tuple[PathExpression, ...], PathWalk] = {}
+
+    def __repr__(self) -> str:
+        return short_repr(self, f"{self.graph!r}, {type(self.proposer).__name__}")
 
     @only_our_errors()
     def ask(self, question: str, topic: str, *, deadline: Duration | None = None) -> Reply:

@@ -25,11 +25,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
+from ostinato.api.plots import Plot
 from ostinato.api.query import LocalCall, Query
 from ostinato.api.results import Result, RunReport, shortened, small_table_like
 from ostinato.calls.bounds import Duration, LatencyRequest
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
+from ostinato.calls.shown_objects import text_block
 from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import Clock
@@ -39,7 +41,8 @@ from ostinato.path_queries.path_facts import facts_of
 from ostinato.path_queries.path_options import PathOptions, node_names, path_options, read_path_queries
 from ostinato.path_queries.search.budget import DEFAULT_MAX_HOPS
 from ostinato.path_queries.similarity import Similarity
-from ostinato.pictures.paths_svg import ShownPath, draw_paths, page
+from ostinato.pictures.html_blocks import svg_block
+from ostinato.pictures.paths_svg import ShownPath, draw_paths
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe, is_table, spark_dataframe
 from ostinato.rows.table_kinds import like
 
@@ -78,14 +81,18 @@ class PathsResult(Result[T]):
         """The last nodes of the paths, the best first, each once."""
         return list(dict.fromkeys(self._arrow()["end"].to_pylist()))
 
-    def svg(self) -> str:
-        """Draws the paths as a graph."""
-        columns = (self._arrow()[name].to_pylist() for name in ("query", "nodes", "relations"))
-        return draw_paths([ShownPath(*row) for row in zip(*columns, strict=True)])
+    @only_our_errors()
+    def plot(self) -> Plot:
+        """Draws the paths as a graph. On Spark this runs the search, and collects the paths."""
+        table = self._arrow()
+        columns = (table[name].to_pylist() for name in ("query", "nodes", "relations"))
+        drawing = draw_paths([ShownPath(*row) for row in zip(*columns, strict=True)])
+        return Plot(f"{table.num_rows:,} paths", drawing)
 
-    def html(self) -> str:
-        """The drawing of `svg` as a page."""
-        return page(self.svg())
+    def _repr_html_(self) -> str:
+        if is_spark_dataframe(self.table):  # showing a result starts no job
+            return text_block(repr(self))
+        return svg_block(self.plot().svg) + text_block(str(self.report))
 
     def _arrow(self) -> pa.Table:
         """The paths as an Arrow table. On Spark this runs the search, and collects the paths."""
@@ -166,6 +173,9 @@ class PathsQuery(Query):
         text = f"Spark searches by joins. It drops no path, and follows none beyond {options.max_hops} edges."
         report = RunReport(text, small_table_like(triples, walk_table(self.queries, None)))
         return PathsResult(self, rows, report, triples)
+
+    def _shown(self) -> str:
+        return "\n".join(query.text for query in self.queries)
 
     def __repr__(self) -> str:
         return f"ost.paths([{shortened(', '.join(repr(query.text) for query in self.queries))}])"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ostinato.calls.options import column_names
+from ostinato.calls.shown_objects import text_block
 from ostinato.clause.language.clause_parser import DefaultColumns
 from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
@@ -38,6 +39,13 @@ class Query(ABC):
     """A query of any kind: `ost.match(query, table)`, `df.transform(query)` and `ost.explain(query)` take it."""
 
     __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return text_block(self._shown())
+
+    def _shown(self) -> str:
+        """The text of the query, for notebooks."""
+        return repr(self)
 
     @abstractmethod
     def __call__(self, df: DataFrame) -> DataFrame:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import pyarrow as pa
 
 from ostinato.api.query import Query
-from ostinato.rows.arrow_tables import is_spark_dataframe
+from ostinato.calls.shown_objects import text_block
+from ostinato.expressions.types import Settings
+from ostinato.pictures.html_blocks import table_block
+from ostinato.rows.arrow_tables import as_table, is_spark_dataframe
 from ostinato.rows.table_kinds import like
 
 if TYPE_CHECKING:
     from ostinato.api.explain import Explanation
+    from ostinato.api.plots import Plot
 
 T = TypeVar("T")
 
@@ -36,11 +40,11 @@ class RunReport(Generic[T]):
         return f"<{type(self).__name__}: {shortened(str(self))}>"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        return text_block(str(self))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Result(Generic[T]):
+class Result(ABC, Generic[T]):
     """The rows of a query, and a report of the run. `T` is the kind of the input: a table, or a Spark DataFrame."""
 
     query: Query
@@ -51,6 +55,10 @@ class Result(Generic[T]):
     input: T
     """The table or DataFrame that the query ran over."""
 
+    @abstractmethod
+    def plot(self) -> Plot:
+        """Draws the result."""
+
     def explain(self) -> Explanation:
         """Explains how Ostinato read and ran the query, as `ost.explain(result)` does."""
         from ostinato.api.explain import explain
@@ -59,6 +67,12 @@ class Result(Generic[T]):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {table_words(self.table)}>"
+
+    def _repr_html_(self) -> str:
+        if is_spark_dataframe(self.table):  # showing a result starts no job
+            return text_block(repr(self))
+        rows = as_table(self.table, Settings())
+        return table_block(rows, type(self).__name__) + text_block(str(self.report))
 
 
 def table_words(table: Any) -> str:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.api.plots import Plot
 from ostinato.api.query import LocalCall, Query
 from ostinato.api.results import Result, RunReport
 from ostinato.calls.bounds import Duration
@@ -31,13 +32,14 @@ from ostinato.event_queries.language.event_query import Selection
 from ostinato.event_queries.workload_options import Numbers
 from ostinato.expressions.intervals import parse_interval
 from ostinato.expressions.render import quote
+from ostinato.expressions.types import Settings
 from ostinato.kernels.numbers.number_columns import NumberForm
-from ostinato.rows.arrow_tables import is_spark_dataframe, spark_dataframe
+from ostinato.rows.arrow_tables import as_table, is_spark_dataframe, spark_dataframe
 from ostinato.rows.table_kinds import like
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS
 from ostinato.summaries.language.query_automaton import query_automaton
 from ostinato.summaries.language.summary_query import Strategy, SummaryAggregate, SummaryQuery, UnknownTypes
-from ostinato.summaries.summary_answer import KeptEvent, SummaryAnswer
+from ostinato.summaries.summary_answer import AnsweredQuery, KeptEvent, SummaryAnswer
 from ostinato.summaries.summary_options import ALL_TYPES, CAPPED, EventTypes, Eviction
 from ostinato.summaries.summary_request import SummaryRequest
 from ostinato.summaries.task.summary_input import SummaryColumns
@@ -69,6 +71,22 @@ class _Live:
 class SummaryResult(Result[T]):
     """The answers of a summary, a row for each key and evaluation time: the key, `asked_at`, `value`, `count`, `seen`,
     `kept`. `report.table` says how many of the events of each key the answer rests on."""
+
+    @only_our_errors()
+    def plot(self, row: int = 0) -> Plot:
+        """Draws the kept events of one answer, by default of the first. On Spark this runs the summary."""
+        whole_number("row", row, least=0)
+        rows = self.table.limit(row + 1).toArrow() if is_spark_dataframe(self.table) else self.table  # type: ignore[attr-defined]
+        answers = as_table(rows, Settings())
+        if row >= answers.num_rows:
+            raise QueryError("INVALID_OPTION", f"row is below {answers.num_rows:,}, the number of answers, not {row}")
+        answer = answer_of_row(self._summary, answers.slice(row, 1).to_pylist()[0])
+        return Plot(repr(answer), answer.svg())
+
+    @property
+    def _summary(self) -> StreamSummary:
+        assert isinstance(self.query, StreamSummary)
+        return self.query
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -219,6 +237,26 @@ class StreamSummary(SummaryRequest, Query):
 
     def __repr__(self) -> str:
         return f"ost.summary({self.query.expression!r}, size={self.query.size:,})"
+
+
+def answer_of_row(summary: SummaryRequest, row: Mapping[str, Any]) -> SummaryAnswer:
+    """The answer of one row of a result, for its picture. Raises INVALID_OPTION for logarithms."""
+    if summary.form is NumberForm.LOG10:
+        hint = 'numbers="decimal" or numbers="text"'
+        raise QueryError("INVALID_OPTION", 'a picture shows counts, and numbers="log10" keeps logarithms', hint=hint)
+    query, columns = summary.query, summary.columns
+    window = query.window_us if columns.counts_units else timedelta(microseconds=query.window_us)
+    aggregate = query.aggregate.value + ("" if columns.value is None else f"({columns.value})")
+    kept = [KeptEvent(**{"value": None, **event, "contribution": int(event["contribution"])}) for event in row["kept"]]
+    return SummaryAnswer(
+        value=int(row["count"]) if query.aggregate is SummaryAggregate.COUNT else row["value"],
+        count=int(row["count"]),
+        seen=row["seen"],
+        kept_events=tuple(kept),
+        asked_at=row["asked_at"],
+        key={name: row[name] for name in columns.keys},
+        query=AnsweredQuery(query.expression, aggregate, window, query.size, pa.struct([]), summary.form),
+    )
 
 
 _AT_HINT = "at='column' of boolean, or a list of times"

@@ -32,7 +32,9 @@ from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import QueryError
 from ostinato.event_queries.language.event_binding import TypeArgument
 from ostinato.event_queries.language.event_parser import is_event_text
+from ostinato.event_queries.language.event_render import render_event_query
 from ostinato.event_queries.workload_options import WorkloadOptions, changed_options
+from ostinato.explanation.explained_clauses import table_columns
 from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import Clock
 from ostinato.local.local_settings import local_settings, refuse_settings
@@ -47,6 +49,7 @@ from ostinato.workloads.workload_rows import WorkloadRows
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from ostinato.api.plots import Plot
     from ostinato.rows.table_kinds import TableLike
 
 
@@ -96,6 +99,20 @@ class WorkloadResult(Result[T]):
             hint = "in this process, result.table and result.report.table are of the same run"
             raise QueryError("NO_REPORT", "there is no bounded run on Spark to report of", hint=hint)
         return self.run.with_metrics  # type: ignore[no-any-return]
+
+    @only_our_errors()
+    def plot(self, query: str | None = None) -> Plot:
+        """Draws the matches of one query on their rows. Without a name, it draws a time line of the matches for each
+        query that returns matches. If none does, it draws the first query."""
+        from ostinato.api.plot import plot
+
+        columns = table_columns(self.table).names
+        if query is None and "match_start" in columns:
+            return plot(self.table, start="match_start", end="match_end", keys="query")  # type: ignore[arg-type]
+        name = next(iter(self.queries)) if query is None else query
+        self[name]  # raises for an unknown name
+        one = self.workload.queries[self.workload.names.index(name)]
+        return plot(one.clause if isinstance(one, ClauseQuery) else one, self.input)  # type: ignore[arg-type]
 
     @only_our_errors()
     def finish(self, checkpoint: str | None = None, *, operator: int | None = None) -> DataFrame:
@@ -217,6 +234,11 @@ class Workload(WorkloadRequest, Query):
 
     def __repr__(self) -> str:
         return f"<Workload of {len(self.names)} queries: {shortened(', '.join(self.names))}>"
+
+    def _shown(self) -> str:
+        texts = {name: render_event_query(query.query) for name, query in self.events.items()}
+        texts |= {name: query.to_sql() for name, query in self.clauses.items()}
+        return "\n\n".join(f"{name}:\n{texts[name]}" for name in self.names)
 
 
 def _named(queries: Any, names: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ostinato.api.events import events
+from ostinato.api.events import EventsQuery, events
 from ostinato.cli.failures import UsageFault
 from ostinato.cli.files import InputFile
 from ostinato.event_queries.language.event_parser import is_event_text
@@ -38,14 +38,16 @@ def query_rows(spark: SparkSession, text: str, inputs: Sequence[InputFile]) -> D
     if not is_event_text(text):
         return sql(text, spark=spark)
     query = events(text)
-    source = query.query.source
-    if source is None:
-        if len(inputs) != 1:
-            raise UsageFault(
-                "INVALID_INPUT", "the query doesn't say which table it reads", hint="FROM name PATTERN ..."
-            )
-        source = inputs[0].name
-    return spark.table(source).transform(query)
+    return spark.table(event_table(query, [table.name for table in inputs])).transform(query)
+
+
+def event_table(query: EventsQuery, tables: Sequence[str]) -> str:
+    """The table that an event query reads: the one in its FROM, or the only input."""
+    if query.query.source is not None:
+        return query.query.source
+    if len(tables) != 1:
+        raise UsageFault("INVALID_INPUT", "the query doesn't say which table it reads", hint="FROM name PATTERN ...")
+    return tables[0]
 
 
 def _file_text(path: Path) -> str:

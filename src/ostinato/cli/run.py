@@ -12,6 +12,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from ostinato.cli.files import Format, InputFile, check_output, parse_inputs, read_input, write_output
+from ostinato.cli.html_report import check_html, write_report
 from ostinato.cli.progress import progress_on_stderr
 from ostinato.cli.queries import query_rows, query_text
 from ostinato.cli.stream import run_stream
@@ -28,6 +29,7 @@ _WIDTH_OF_A_FILE = 200
 
 def run_query(options: argparse.Namespace) -> int:
     """Runs the query, and prints or writes its rows."""
+    check_html(options)
     if options.stream:
         return run_stream(options)
     query = query_text(options)
@@ -54,6 +56,11 @@ def _run(
             read_input(spark, table).createOrReplaceTempView(table.name)
     with progress("planning"):
         frame = query_rows(spark, query, inputs)
+    if options.html is not None:
+        frame = frame.persist()  # computed once, for the page and for the rows
+        with progress("drawing"):
+            write_report(spark, query, frame, [table.name for table in inputs], options)
+        print(f"wrote {options.html}", file=sys.stderr)
     if output is not None:
         with progress("running"):
             if options.limit is not None:

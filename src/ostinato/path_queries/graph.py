@@ -13,11 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ostinato.calls.shown_objects import short_repr
 from ostinato.errors import MatchError, QueryError
 from ostinato.path_queries.automaton.path_automaton import EdgeSymbols
+from ostinato.pictures.html_blocks import facts_block
 
 LARGEST_NODES = (1 << 31) - 1
 COLUMNS = ("head", "relation", "tail")
+_RELATIONS_SHOWN = 20
 
 
 class Edges(NamedTuple):
@@ -97,6 +100,17 @@ class Graph:
     @cached_property
     def _followers(self) -> dict[tuple[int | None, int], NDArray[np.float64]]:
         return {}
+
+    def __repr__(self) -> str:
+        return short_repr(self, ", ".join(f"{name}: {value:,}" for name, value in self._counts()))
+
+    def _repr_html_(self) -> str:
+        more = ["…"] if len(self.relations) > _RELATIONS_SHOWN else []
+        names = ", ".join([*self.relations[:_RELATIONS_SHOWN], *more])
+        return facts_block([*self._counts(), ("names of relations", names)], "Graph")
+
+    def _counts(self) -> list[tuple[str, int]]:
+        return [("nodes", len(self.nodes)), ("edges", self.edge_count), ("relations", len(self.relations))]
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields without cached values."""

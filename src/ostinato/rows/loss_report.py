@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from ostinato.calls.bounds import CALIBRATION_EVENTS, CALIBRATION_WINDOWS, Bounds
+from ostinato.calls.shown_objects import short_repr, text_block
 
 MOST_PERIODS = 512
 """Largest number of periods in a report. Beyond that, neighbouring periods are joined."""
@@ -108,6 +109,12 @@ class Report:
     def __str__(self) -> str:
         lines = [_line(row, self._given_up_words(row), self._latency_words(row)) for row in self.patterns]
         return "\n".join([f"shedding: {self.policy}", *lines, *self._bounds_together()])
+
+    def __repr__(self) -> str:
+        return short_repr(self, "matches: " + ", ".join(f"{row.query} {row.matches:,}" for row in self.patterns))
+
+    def _repr_html_(self) -> str:
+        return text_block(str(self))
 
     def _given_up_words(self, row: PatternReport) -> str:
         if row.recall_estimate is not None:

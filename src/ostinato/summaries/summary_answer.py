@@ -15,8 +15,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.calls.shown_objects import short_repr
 from ostinato.errors import MatchError
 from ostinato.kernels.numbers.number_columns import NumberForm, exact_column
+from ostinato.pictures.html_blocks import svg_block
 from ostinato.pictures.summary_svg import SummaryPicture, count_words, draw_summary
 
 _TOO_LARGE_HINT = 'numbers="text" gives all digits, numbers="log10" the logarithm'
@@ -86,8 +88,16 @@ class SummaryAnswer:
         stream (`StreamSummary.exact` counts them); with it, the picture shows the loss."""
         return draw_summary(self._picture(exact))
 
-    def _repr_svg_(self) -> str:
-        return self.svg()
+    def __repr__(self) -> str:
+        return short_repr(self, f"{self._headline}, key={dict(self.key)!r}" if self.key else self._headline)
+
+    def _repr_html_(self) -> str:
+        return svg_block(self.svg())
+
+    @property
+    def _headline(self) -> str:
+        value = f"{self.query.aggregate} = {_shortened(self.value)}, " if self.query.aggregate != "COUNT" else ""
+        return f"{value}{_shortened(self.count)} matches among {len(self.kept_events):,} of {self.seen:,} events"
 
     def _picture(self, exact: int | None) -> SummaryPicture:
         positions = [_number(event.time) for event in self.kept_events]
@@ -95,10 +105,9 @@ class SummaryAnswer:
         window = self.query.window
         width = window.total_seconds() if isinstance(window, timedelta) else float(window)
         shown = ", ".join(f"{name} = {value}" for name, value in self.key.items())
-        value = f"{self.query.aggregate} = {_shortened(self.value)}, " if self.query.aggregate != "COUNT" else ""
         return SummaryPicture(
             title=self.query.expression + (f"   ({shown})" if shown else ""),
-            headline=f"{value}{_shortened(self.count)} matches among {len(self.kept_events):,} of {self.seen:,} events",
+            headline=self._headline,
             types=[event.type for event in self.kept_events],
             positions=positions,
             labels=[str(event.time) for event in self.kept_events],

@@ -1,0 +1,29 @@
+"""How public objects show themselves: a short `repr` for terminals, and monospaced text for notebooks."""
+
+from __future__ import annotations
+
+from html import escape
+
+_LONGEST_REPR = 280
+_PRE = "font-family:monospace;white-space:pre;line-height:1.35;overflow-x:auto"
+"""The text has columns. Some notebooks give <pre> a proportional font and wrap its lines."""
+
+
+def short_repr(shown: object, words: str) -> str:
+    """`Kind(words)` in one line that fits three lines of a terminal.
+
+    >>> short_repr(object(), "PATTERN (A   B)")
+    'object(PATTERN (A B))'
+    """
+    line = " ".join(words[: 4 * _LONGEST_REPR].split())
+    line = line if len(line) <= _LONGEST_REPR else line[: _LONGEST_REPR - 1] + "…"
+    return f"{type(shown).__name__}({line})"
+
+
+def text_block(words: str) -> str:
+    """HTML of monospaced text.
+
+    >>> text_block("a < b")
+    '<pre style="font-family:monospace;white-space:pre;line-height:1.35;overflow-x:auto">a &lt; b</pre>'
+    """
+    return f'<pre style="{_PRE}">{escape(words)}</pre>'
