@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ostinato.api.summaries import StreamSummary, SummaryAnswer, summary
     from ostinato.api.workloads import Workload, WorkloadResult
     from ostinato.clause.language.clause_builder import PatternQuery, pattern
-    from ostinato.event_queries.language.event_builder import absent, any_of, both, repeated, seq
+    from ostinato.event_queries.language.event_builder import absent, any_of, both, repeated, seq, without
     from ostinato.kernels.clock import VirtualClock
     from ostinato.local.correlation_runs import CorrelationResult
     from ostinato.path_queries.language.path_parser import path_query
@@ -57,6 +57,7 @@ _HOMES = {
     "both": "ostinato.event_queries.language.event_builder",
     "repeated": "ostinato.event_queries.language.event_builder",
     "seq": "ostinato.event_queries.language.event_builder",
+    "without": "ostinato.event_queries.language.event_builder",
     "CorrelationQuery": "ostinato.api.correlations",
     "CorrelationResult": "ostinato.local.correlation_runs",
     "correlate": "ostinato.api.correlations",
@@ -144,4 +145,5 @@ __all__ = [
     "stream_metrics",
     "summary",
     "unwrap",
+    "without",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -146,6 +147,30 @@ def is_match(scene: EventSet, run: Any) -> bool:
     )
 
 
+STRICT_ON = replace(MATCHES_ONLY, selections=("STRICT ON (A, B)", "STRICT ON (D)", "STRICT ON (A, C, D)"))
+
+
+@given(event_examples(STRICT_ON, most_rows=7))
+def test_strict_on_allows_no_event_of_its_types_between_two_events(example: Example) -> None:
+    """The matches are those of the same query without STRICT ON that have no such event between neighbours."""
+    [types] = re.findall(r"STRICT ON \((.*)\)", example.text)
+    plain = bind(re.sub(r"STRICT ON .*", "", example.text))
+    bound = bind(example.text)
+    tests = [bound.qualifies[f"strict on {kind}"] for kind in types.split(", ")]
+    try:
+        together = zip(by_window(bound, example.rows), by_window(plain, example.rows), strict=True)
+        for strict, unrestricted in ((one, other) for ones, others in together for one, other in zip(ones, others)):
+            listed = [each.time_us for each in strict.events if any(at_row(test, each.row) is True for test in tests)]
+            expected = {
+                run
+                for run in unrestricted.matches(plain.query.pattern)
+                if not any(one.time_us < time < other.time_us for (one, _), (other, _) in pairwise(run) for time in listed)
+            }
+            assert set(strict.matches(bound.query.pattern)) == expected
+    except TooManyRuns:
+        assume(False)
+
+
 @given(event_queries(replace(MATCHES_ONLY, negation=False)), st.data())
 def test_the_words_of_a_pattern_are_those_of_its_automaton(text: str, data: Any) -> None:
     bound = bind(text)
@@ -176,6 +201,12 @@ KINDS: tuple[tuple[str, ...], ...] = (
     ("TYPE A AS",),
     ("AVG(",),
     (" OR ", ")+"),
+    ("WITHOUT", "SKIP TILL NEXT"),
+    ("WITHOUT", "SUM("),
+    ("{2}", "{2,}"),
+    (")" + "{1,2}",),
+    ("STRICT ON", "GROUP BY g"),
+    ("STRICT ON", "[k]"),
 )
 
 

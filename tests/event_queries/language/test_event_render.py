@@ -21,6 +21,7 @@ from ostinato.event_queries.language.event_query import (
     OneEvent,
     Quantifier,
     Repeated,
+    Without,
 )
 from ostinato.event_queries.language.event_render import render_event_pattern, render_event_query
 
@@ -37,6 +38,8 @@ QUERIES = [
     "PATTERN A WITHIN INTERVAL '1 00:00:00.000001' DAY TO SECOND RETURN COUNT(*)",
     "PATTERN A WITHIN 1 EVENT SLIDE 3 EVENTS RETURN COUNT( A ), avg(A.x * (1 + A.y)), min( `A`.x )",
     "PATTERN A WITHIN 10 EVENTS RETURN COUNT(*)",
+    "PATTERN SEQ(A{2} a, (B OR C){1,3}, D{2,}, E{,4} e, F{0,1}) RETURN COUNT(*)",
+    "PATTERN SEQ(A, B+ b WITHOUT C c, SEQ(D, E)+ WITHOUT (F OR G g)) STRICT ON (A, `my type`) RETURN MATCHES",
 ]
 
 
@@ -72,7 +75,8 @@ def _larger(inner: st.SearchStrategy[EventPattern]) -> st.SearchStrategy[EventPa
         st.lists(inner, min_size=1, max_size=3).map(tuple).map(InOrder),
         several.map(AnyOf),
         several.map(AllOf),
-        st.builds(Repeated, inner, st.sampled_from(Quantifier)),
+        st.builds(Repeated, inner, st.builds(Quantifier, st.integers(0, 3), st.none() | st.integers(3, 5))),
+        st.builds(Without, inner, inner.map(Absent)).filter(lambda part: not isinstance(part.absent.body, Absent)),
         inner.map(Absent).map(lambda part: part.body if isinstance(part.body, Absent) else part),
     )
 

@@ -54,8 +54,17 @@ def absent(part: str | EventBuilder) -> str:
 
 
 def repeated(part: str | EventBuilder, times: str = "+") -> EventBuilder:
-    """The part once or more (`+`), any number of times (`*`), or at most once (`?`)."""
+    """The part once or more (`+`), any number of times (`*`), at most once (`?`), or `{n}`, `{n,m}`, `{n,}`, `{,m}`."""
     return EventBuilder(f"({_text(part)}){times}")
+
+
+def without(part: str | EventBuilder, *types: str) -> EventBuilder:
+    """The part, with no event of these types between its events: `without("Rise+ r", "Maintenance m")`.
+
+    >>> without("Rise+ r", "Maintenance m", "Stop").pattern
+    '(Rise+ r) WITHOUT (Maintenance m OR Stop)'
+    """
+    return EventBuilder(f"({_text(part)}) WITHOUT ({' OR '.join(types)})")
 
 
 def _text(part: str | EventBuilder) -> str:
@@ -123,9 +132,10 @@ class EventBuilder:
     def time(self, column: str) -> EventBuilder:
         return replace(self, ordered_by=column)
 
-    def strict(self) -> EventBuilder:
-        """STRICT: the events of a match directly follow one another."""
-        return replace(self, selection="STRICT")
+    def strict(self, *types: str) -> EventBuilder:
+        """STRICT: the events of a match directly follow one another. With types: STRICT ON these types."""
+        on = f" ON ({', '.join(map(render_word, types))})" if types else ""
+        return replace(self, selection=f"STRICT{on}")
 
     def skip_till_next_match(self) -> EventBuilder:
         return replace(self, selection="SKIP TILL NEXT MATCH")

@@ -30,6 +30,7 @@ from ostinato.event_queries.language.event_query import (
     TrendAggregate,
     TrendFunction,
     WindowEdge,
+    Without,
 )
 from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Aggregate, Column, Expr, Navigation
@@ -121,8 +122,8 @@ class _Translation:
             case AnyOf(parts):
                 return "(" + " | ".join(self._pattern(part) for part in parts) + ")"
             case Repeated(body, times):
-                return f"({self._pattern(body)}){times.value}"
-            case Absent():
+                return f"({self._pattern(body)}){times.text}"
+            case Absent() | Without():
                 raise self._cannot("NOT compares times, but the clause orders rows of the same time")
             case AllOf():
                 raise self._cannot("AND pairs matches")
