@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 
@@ -228,8 +229,25 @@ class OstinatoWarning(UserWarning):
     """The query works, but perhaps not as intended."""
 
 
+_held: ContextVar[list[str] | None] = ContextVar("held", default=None)
+
+
+@contextmanager
+def held_warnings() -> Iterator[list[str]]:
+    """The warnings of code in a thread of its own. Its caller gives them: only the caller's stack has the user's line."""
+    messages: list[str] = []
+    token = _held.set(messages)
+    try:
+        yield messages
+    finally:
+        _held.reset(token)
+
+
 def warn(message: str) -> None:
     """Warns at the line of the user's code that called us, not at a line of ours or of PySpark."""
+    if (held := _held.get()) is not None:
+        held.append(message)
+        return
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in _NOT_THE_USER:
         frame, level = frame.f_back, level + 1

@@ -210,7 +210,7 @@ class PatternDrawer:
 
     def _without(self) -> str:
         """A WITHOUT behind a repetition, sometimes."""
-        if not self.negation or self.draw(st.integers(0, 2)):
+        if not self.negation or not _one_in(4, self.draw):
             return ""
         absent = self.draw(st.sampled_from(["D{}", "D{}", "C{}", "(C{} OR D{})"]))
         return f" WITHOUT {self._with_variables(absent)}"
@@ -443,9 +443,19 @@ def _returned(draw: Draw, names: Names, knobs: Knobs, group: str, within: str, *
     if within in _WINDOWS and _one_in(4, draw):
         items.append("window_start")
     if only_count:
-        return [*items, "COUNT(*)"]
+        return [*items, draw(st.sampled_from(["COUNT(*)", "COUNT(*)", "COUNT(*) * 2 AS pairs"]))]
     count = draw(st.integers(1, 4))
-    return [*items, *(f"{_aggregate(draw, names, knobs)} AS m{number}" for number in range(count))]
+    return [*items, *(f"{_computed(draw, names, knobs)} AS m{number}" for number in range(count))]
+
+
+def _computed(draw: Draw, names: Names, knobs: Knobs) -> str:
+    """An aggregate, or sometimes arithmetic with it. Only the last step divides, and never by zero."""
+    one = _aggregate(draw, names, knobs)
+    if "ts" in one or not _one_in(5, draw):
+        return one
+    forms = ["{0} + {1}", "{0} * 2 - {1}", "-{0}", "({0} - 1.5) * 2", "{0} / (COUNT(*) + 1)", "({0} - {1}) / 4"]
+    other = draw(st.sampled_from(["COUNT(*)", f"SUM({names.present[0]}.x)", f"MAX({names.present[-1]}.x)"]))
+    return str(draw(st.sampled_from(forms))).format(one, other)
 
 
 def _aggregate(draw: Draw, names: Names, knobs: Knobs) -> str:

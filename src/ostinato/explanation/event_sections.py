@@ -10,7 +10,7 @@ from ostinato.calls.bounds import Bounds
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.event_queries.plan.event_plan import EventsPlan, QueryPlan
 from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Extent, Program
-from ostinato.event_queries.plan.output_slots import AverageOutput
+from ostinato.event_queries.plan.output_slots import AverageOutput, ComputedOutput
 from ostinato.event_queries.trends.engine_choice import needs_graphlets
 from ostinato.event_queries.trends.engine_groups import EngineGroup
 from ostinato.event_queries.trends.separate.program_method import method_of
@@ -128,7 +128,11 @@ def output_lines(query: QueryPlan) -> list[str]:
         return [f"the matches with their events{limit}"]
     lines = []
     for name, output in query.outputs:
-        how = ", computed from a sum and a count" if isinstance(output, AverageOutput) else ""
+        how = ""
+        if isinstance(output, AverageOutput):
+            how = ", computed from a sum and a count"
+        elif isinstance(output, ComputedOutput):
+            how = ", computed from aggregates"
         lines.append(f"{name}{how}")
     return lines
 

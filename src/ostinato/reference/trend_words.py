@@ -131,9 +131,7 @@ def _rounds(
 
 def _with_absence(reading: Reading, events: int, absent: Absent) -> Reading:
     """The reading with a pattern that must be absent between each two events of the word."""
-    return tuple(
-        each | {absent.body} if 0 < at < events else each for at, each in enumerate(reading)
-    )
+    return tuple(each | {absent.body} if 0 < at < events else each for at, each in enumerate(reading))
 
 
 def _joined(one: Reading, other: Reading) -> Reading:

@@ -184,7 +184,12 @@ RETURNS = [
     ("b", "COLUMN_NOT_GROUPED", "b"),
     ("nothing", "UNKNOWN_COLUMN", "nothing"),
     ("WINDOW_START, COUNT(*)", "NO_WINDOWS", "WINDOW_START"),
-    ("SUM(b.x) / COUNT(b)", "INVALID_RETURN", "SUM(b.x) / COUNT(b)"),
+    ("SUM(b.x) % COUNT(b)", "INVALID_RETURN", "SUM(b.x) % COUNT(b)"),
+    ("SUM(b.x) / x", "INVALID_RETURN", "x"),
+    ("COUNT(*) + district", "INVALID_RETURN", "district"),
+    ("2 * abs(SUM(b.x))", "INVALID_RETURN", "abs(SUM(b.x))"),
+    ("1 + 2", "INVALID_RETURN", "1 + 2"),
+    ("COUNT(*) + MAX(c.x)", "VARIABLE_UNDER_NOT", "MAX(c.x)"),
     ("1", "INVALID_RETURN", "1"),
     ("upper(district)", "INVALID_RETURN", "upper(district)"),
     ("median(b.x)", "UNSUPPORTED_FUNCTION", "median(b.x)"),
@@ -210,7 +215,7 @@ def test_returns(returns: str, code: str, caret: str) -> None:
     assert (error.code, pointed_at(error)) == (code, caret)
 
 
-@pytest.mark.parametrize("returns", ["MATCHES", "SUM(A.x)", "COUNT(A)", "COUNT(*), MAX(B.x)"])
+@pytest.mark.parametrize("returns", ["MATCHES", "SUM(A.x)", "COUNT(A)", "COUNT(*), MAX(B.x)", "COUNT(*) * COUNT(A)"])
 def test_a_pair_is_only_counted(returns: str) -> None:
     assert refused(f"PATTERN A AND B RETURN {returns}").code == "CONJUNCTION_NOT_SUPPORTED"
 

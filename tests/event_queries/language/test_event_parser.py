@@ -9,12 +9,12 @@ import pytest
 from ostinato.event_queries.language.event_parser import parse_event_query
 from ostinato.event_queries.language.event_pattern import parse_event_pattern
 from ostinato.event_queries.language.event_query import (
-    Absent,
-    AllOf,
-    AnyOf,
     ANY_NUMBER,
     AT_MOST_ONE,
     ONE_OR_MORE,
+    Absent,
+    AllOf,
+    AnyOf,
     Bound,
     EventPattern,
     EventQuery,

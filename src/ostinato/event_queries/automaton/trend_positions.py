@@ -100,9 +100,9 @@ class Positions:
         return PatternEnds(joined_ends.first, self.more(joined_ends.last, waiting), joined_ends.may_be_empty)
 
     def repeated(self, body: EventPattern, times: Quantifier) -> PatternEnds:
-        """`{n,m}`: m copies, one after another; a match may end in each from the n-th on. The last copy of `{n,}` loops.
+        """`{n,m}` is m copies; a match may end in each from the n-th on. `{n,}` is n copies, and the last one loops.
 
-        Rounds that match no event come last, so a match of a body that may be empty takes events in the first copies.
+        If the body may be empty, its empty rounds count as the last ones, so a match may end in every copy.
         """
         copies = [self.add(body) for _ in range(times.at_most or max(times.at_least, 1))]
         for before, after in pairwise(copies):

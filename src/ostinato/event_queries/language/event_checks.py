@@ -21,7 +21,7 @@ from ostinato.event_queries.language.event_query import (
     inner,
     occurrences,
 )
-from ostinato.expressions.syntax import Call, ColumnRef, Star
+from ostinato.expressions.syntax import Call, Star, walk
 
 
 def check_event_query(query: EventQuery) -> None:
@@ -172,10 +172,9 @@ class _QueryChecks:
         if not isinstance(query.returns, ReturnAggregates):
             self._declined("the pairs of a pattern with AND can be counted, not returned", query.pattern.span)
         for item in query.returns.items:
-            expr = item.expression
-            counts = isinstance(expr, Call) and expr.name == "count" and expr.args == (Star(),) and not expr.distinct
-            if not (counts or isinstance(expr, ColumnRef)):
-                self._declined("a pattern with AND allows no aggregate but COUNT(*)", expr.span)
+            for call in walk(item.expression):
+                if isinstance(call, Call) and (call.name, call.args, call.distinct) != ("count", (Star(),), False):
+                    self._declined("a pattern with AND allows no aggregate but COUNT(*)", call.span)
 
     def _declined(self, message: str, span: Span | None) -> NoReturn:
         hint = "PATTERN P1 AND P2 ... RETURN COUNT(*) counts the pairs of matches"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from ostinato.clause.language.pattern_parser import quantifier_bounds
 from ostinato.errors import Span
 from ostinato.event_queries.language.event_query import (
+    ANY_NUMBER,
+    AT_MOST_ONE,
+    ONE_OR_MORE,
     Absent,
     AllOf,
     AnyOf,
     EventPattern,
     InOrder,
-    ANY_NUMBER,
-    AT_MOST_ONE,
-    ONE_OR_MORE,
     OneEvent,
     Quantifier,
     Repeated,

@@ -206,7 +206,7 @@ Bound = TimeSpan | EventSpan | TimeWindows | EventWindows
 
 @dataclass(frozen=True, slots=True)
 class ReturnItem:
-    """`expression AS name`: a GROUP BY column, WINDOW_START, WINDOW_END, or an aggregate."""
+    """`expression AS name`: a GROUP BY column, WINDOW_START, WINDOW_END, or arithmetic over aggregates."""
 
     name: str
     expression: Expr
@@ -279,6 +279,19 @@ class TrendAggregate:
 
 
 @dataclass(frozen=True, slots=True)
+class ComputedItem:
+    """`SUM(t.x) / COUNT(*)`: arithmetic over aggregates, each a `Column` with the name `aggregate_name(i)`."""
+
+    expression: Expr
+    aggregates: tuple[TrendAggregate, ...]
+
+
+def aggregate_name(number: int) -> str:
+    """The name of an aggregate inside a computed item."""
+    return f"aggregate {number}"
+
+
+@dataclass(frozen=True, slots=True)
 class GroupColumn:
     column: str
 
@@ -288,7 +301,7 @@ class WindowEdge(enum.Enum):
     END = "window_end"
 
 
-OutputItem = GroupColumn | WindowEdge | TrendAggregate
+OutputItem = GroupColumn | WindowEdge | TrendAggregate | ComputedItem
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,14 @@ from ostinato.event_queries.language.event_query import (
     AllOf,
     AnyOf,
     BoundEventQuery,
+    ComputedItem,
     EventPattern,
     EventSpan,
     EventWindows,
     GroupColumn,
     InOrder,
     OneEvent,
+    OutputItem,
     Repeated,
     ReturnMatches,
     RunCondition,
@@ -31,6 +33,7 @@ from ostinato.event_queries.language.event_query import (
     TrendFunction,
     WindowEdge,
     Without,
+    aggregate_name,
 )
 from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Aggregate, Column, Expr, Navigation
@@ -199,12 +202,17 @@ class _Translation:
 
     # --- aggregates ---
 
-    def _item(self, output: GroupColumn | WindowEdge | TrendAggregate, measures: dict[str, str]) -> str:
+    def _item(self, output: OutputItem, measures: dict[str, str]) -> str:
         match output:
             case GroupColumn(column):
                 return quote(column)
             case WindowEdge():
                 raise self._cannot("the clause has no windows")
+            case ComputedItem(expression, aggregates):
+                texts = {aggregate_name(i): f"({self._item(each, measures)})" for i, each in enumerate(aggregates)}
+                return render_expression(
+                    expression, lambda node: texts[node.name] if isinstance(node, Column) else None
+                )
             case TrendAggregate(TrendFunction.COUNT, None):
                 return "COUNT(*)"
             case TrendAggregate(TrendFunction.AVG, variables, value):
