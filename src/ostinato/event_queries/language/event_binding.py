@@ -57,6 +57,7 @@ def bind_event_query(
     between = _strict_events(query, names)
     return BoundEventQuery(
         query=_with_absence(query, between),
+        written=query,
         columns=tuple(columns),
         variables=names.variables,
         absent_variables=(*names.absent, *(event.variable for event in between)),

@@ -337,6 +337,9 @@ class BoundEventQuery:
     """A query with resolved names and sorted conditions."""
 
     query: EventQuery
+    """The query with TYPE and TIME, and with `Without` in place of STRICT ON."""
+    written: EventQuery
+    """The query with TYPE and TIME, otherwise as written. Its text gives the same query when it is read again."""
     columns: tuple[str, ...]
     """All columns of the input."""
     variables: tuple[str, ...]
