@@ -234,7 +234,7 @@ _held: ContextVar[list[str] | None] = ContextVar("held", default=None)
 
 @contextmanager
 def held_warnings() -> Iterator[list[str]]:
-    """The warnings of code in a thread of its own. Its caller gives them: only the caller's stack has the user's line."""
+    """Collects the warnings of work in another thread. Its caller gives them, because it has the user's line."""
     messages: list[str] = []
     token = _held.set(messages)
     try:

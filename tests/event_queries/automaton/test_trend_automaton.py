@@ -11,6 +11,7 @@ from tests.examples import examples
 
 from ostinato.errors import QueryError
 from ostinato.event_queries.automaton.trend_automaton import START, TrendAutomaton, both, build_trend_automaton
+from ostinato.event_queries.language.event_pattern import parse_event_pattern
 from ostinato.event_queries.language.event_query import (
     ANY_NUMBER,
     AT_MOST_ONE,
@@ -287,3 +288,22 @@ def check_shape(automaton: TrendAutomaton) -> None:
     assert START not in automaton.accepting and all(step.target != START for step in steps)
     assert len({(step.target, step.label) for step in steps}) == len({step.target for step in steps})
     assert {START, *(step.target for step in steps)} == set(range(automaton.states))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["((A{1000}){1000}){1000}", "(A{0,60}){0,60}", "(A{0,30} OR SEQ(A, A)){0,60}", "SEQ(A, NOT (B{1000}){1000}, A)"],
+)
+def test_large_numbers_of_repetitions_are_refused_at_once(text: str) -> None:
+    with pytest.raises(QueryError, match="PATTERN_TOO_LARGE"):
+        build_trend_automaton(parse_event_pattern(text))
+
+
+def test_counted_repetitions_are_copies() -> None:
+    assert dump(Repeated(A, Quantifier(2, 3))) == ["start -> A 1", "1 -> A 2", "2. -> A 3", "3. ->"]
+    assert dump(Repeated(A, Quantifier(2, None))) == ["start -> A 1", "1 -> A 2", "2. -> A 2"]
+
+
+def test_without_is_an_absence_inside_only() -> None:
+    pattern = seq(A, Without(plus(B), Absent(D)), C)
+    assert dump(pattern)[:4] == ["start -> A 1", "1 -> B 2", "2 -> !0 B 2, C 3", "3. ->"]

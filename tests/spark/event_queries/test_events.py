@@ -171,10 +171,9 @@ def test_arithmetic_gives_what_spark_computes_from_the_aggregates(df: DataFrame,
     items = ["f / n", "n * 2 - 1", "-(l + n) * 1.5", "s / n", "x / 2", "l / n", "(f - l) / 3"]
     computed = [re.sub(r"[a-z]", lambda name: aggregates[name[0]], item) for item in items]
     head = f"PATTERN SEQ(Request r, Travel t) {same} RETURN "
-    plain = ost.events(
-        head + ", ".join(f"{text} AS {name}" for name, text in aggregates.items()), type="kind", time="ts"
-    )
-    query = ost.events(head + ", ".join(f"{text} AS m{i}" for i, text in enumerate(computed)), type="kind", time="ts")
+    plain_items = ", ".join(f"{text} AS {name}" for name, text in aggregates.items())
+    computed_items = ", ".join(f"{text} AS m{i}" for i, text in enumerate(computed))
+    plain, query = (ost.events(head + each, type="kind", time="ts") for each in (plain_items, computed_items))
     expected = df.transform(plain).selectExpr(*(f"{item} AS m{i}" for i, item in enumerate(items)))
     result = df.transform(query)
     assert [field.dataType for field in result.schema] == [field.dataType for field in expected.schema]
