@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from ostinato.calls.bounds import Bounds
-from ostinato.event_queries.language.event_query import Selection
+from ostinato.event_queries.language.event_query import EventQuery, Selection
 from ostinato.event_queries.plan.event_plan import EventsPlan, QueryPlan
 from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Extent, Program
 from ostinato.event_queries.plan.output_slots import AverageOutput, ComputedOutput
@@ -101,9 +101,16 @@ def sequence_lines(query: QueryPlan) -> list[str]:
         f"groups     {f'by {groups}' if groups else 'one group of all events'}",
         f"sequences  {f'events with equal {same}' if same else 'all events of a group'}",
         f"order      by {plain_name(bound.time)}; events with equal times are never in the same match",
-        f"selection  {_SELECTIONS[bound.query.selection]}",
+        f"selection  {_selection(bound.written)}",
         f"limit      {_limit(query.programs[0].extent)}",
     ]
+
+
+def _selection(query: EventQuery) -> str:
+    if query.strict_on is None:
+        return _SELECTIONS[query.selection]
+    types = ", ".join(query.strict_on.types)
+    return f"strict on {types}: any later event that qualifies can follow, if no event of these types lies between"
 
 
 def _limit(extent: Extent) -> str:

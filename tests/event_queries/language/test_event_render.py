@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostinato.errors import QueryError
-from ostinato.event_queries.language.event_builder import EventBuilder, absent, any_of, both, repeated, seq
+from ostinato.event_queries.language.event_builder import EventBuilder, absent, any_of, both, repeated, seq, without
 from ostinato.event_queries.language.event_parser import parse_event_query
 from ostinato.event_queries.language.event_pattern import parse_event_pattern
 from ostinato.event_queries.language.event_query import (
@@ -123,6 +123,9 @@ def test_every_method_of_the_builder_renders_its_clause() -> None:
         (seq("A", absent(any_of("C", "D")), "B"), "SEQ(A, NOT (C OR D), B)"),
         (seq("A", absent("C OR D"), "B"), "SEQ(A, NOT (C OR D), B)"),
         (repeated("A a", "?"), "A? a"),
+        (repeated(seq("A", "B"), "{2,3}"), "SEQ(A, B){2,3}"),
+        (seq("A", without("B+ b", "C c", "D")), "SEQ(A, B+ b WITHOUT (C c OR D))"),
+        (without(seq("A", "B"), "C"), "SEQ(A, B) WITHOUT C"),
         (both("A", seq("B", "C")), "A AND SEQ(B, C)"),
     ],
 )
@@ -134,6 +137,7 @@ def test_patterns_by_calls(built: EventBuilder, pattern: str) -> None:
     ("built", "words"),
     [
         (seq("A").strict(), "STRICT"),
+        (seq("A").strict("A", "my type"), "STRICT ON (A, `my type`)"),
         (seq("A").strict().skip_till_any_match(), ""),
         (seq("A").within(100), "WITHIN 100 EVENTS"),
         (seq("A").within(100, slide=10), "WITHIN 100 EVENTS SLIDE 10 EVENTS"),
