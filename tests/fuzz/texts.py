@@ -95,7 +95,8 @@ def event_query(rng: Random) -> str:
             return event()
         inner = f.several(lambda: pattern(depth - 1), 3)
         return f.one((f"SEQ({inner})", f"SEQ({inner})", f"({pattern(depth - 1)} OR {pattern(depth - 1)})",
-                      f"({pattern(depth - 1)}){f.one(('+', '*', '?', '{2}'))}", f"{event()} AND {event()}"))  # fmt: skip
+                      f"({pattern(depth - 1)}){f.one(('+', '*', '?', '{2}'))}",
+                      f"{event()} AND {event()}"))  # fmt: skip
 
     def condition() -> str:
         variable = f.one(("v", "w", "v", "a", "LAST(w)", "FIRST(v)", "v[i]") if f.chance(0.3) else ("v", "w"))
