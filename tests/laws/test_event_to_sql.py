@@ -78,6 +78,8 @@ def test_untranslatable_queries_raise() -> None:
         "PATTERN SEQ(A, B) STRICT ON (A, B)": "NOT",
         "PATTERN SEQ(A, B) WITHIN 2 SECONDS TUMBLE": "windows",
     }
+    with pytest.raises(QueryError, match="rounded differently"):
+        event_query_to_sql(bind("TYPE kind TIME ts PATTERN A RETURN SUM(A.x) / COUNT(*)"), "events")
     for text, reason in reasons.items():
         with pytest.raises(QueryError, match=reason) as raised:
             event_query_to_sql(bind(f"TYPE kind TIME ts {text} RETURN COUNT(*)"), "events")

@@ -33,7 +33,6 @@ from ostinato.event_queries.language.event_query import (
     TrendFunction,
     WindowEdge,
     Without,
-    aggregate_name,
 )
 from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Aggregate, Column, Expr, Navigation
@@ -208,11 +207,8 @@ class _Translation:
                 return quote(column)
             case WindowEdge():
                 raise self._cannot("the clause has no windows")
-            case ComputedItem(expression, aggregates):
-                texts = {aggregate_name(i): f"({self._item(each, measures)})" for i, each in enumerate(aggregates)}
-                return render_expression(
-                    expression, lambda node: texts[node.name] if isinstance(node, Column) else None
-                )
+            case ComputedItem():
+                raise self._cannot("counts and sums are BIGINT in SQL, so arithmetic with them is rounded differently")
             case TrendAggregate(TrendFunction.COUNT, None):
                 return "COUNT(*)"
             case TrendAggregate(TrendFunction.AVG, variables, value):
