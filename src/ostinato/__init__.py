@@ -25,7 +25,15 @@ if TYPE_CHECKING:
     from ostinato.api.clause_builder import PatternQuery, pattern
     from ostinato.api.clauses import MatchRecognizeQuery, match_recognize
     from ostinato.api.correlations import CorrelationQuery, CorrelationResult, correlate
-    from ostinato.api.event_builder import EventBuilder, event_and, event_not, event_or, event_repeat, event_seq
+    from ostinato.api.event_builder import (
+        EventBuilder,
+        event_and,
+        event_not,
+        event_or,
+        event_repeat,
+        event_seq,
+        event_without,
+    )
     from ostinato.api.events import EventsQuery, events
     from ostinato.api.explain import Explanation, explain
     from ostinato.api.funnels import FunnelQuery, FunnelReport, FunnelResult, funnel
@@ -62,6 +70,7 @@ _HOMES = {
     "event_and": "ostinato.api.event_builder",
     "event_repeat": "ostinato.api.event_builder",
     "event_seq": "ostinato.api.event_builder",
+    "event_without": "ostinato.api.event_builder",
     "CorrelationQuery": "ostinato.api.correlations",
     "CorrelationResult": "ostinato.api.correlations",
     "correlate": "ostinato.api.correlations",
@@ -176,6 +185,7 @@ __all__ = [
     "event_or",
     "event_repeat",
     "event_seq",
+    "event_without",
     "events",
     "explain",
     "finish_stream",

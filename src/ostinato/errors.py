@@ -10,6 +10,7 @@ import traceback
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 
@@ -255,8 +256,25 @@ class OstinatoWarning(UserWarning):
     """The query works, but perhaps not as intended."""
 
 
+_held: ContextVar[list[str] | None] = ContextVar("held", default=None)
+
+
+@contextmanager
+def held_warnings() -> Iterator[list[str]]:
+    """Collects the warnings of work in another thread. Its caller gives them, because it has the user's line."""
+    messages: list[str] = []
+    token = _held.set(messages)
+    try:
+        yield messages
+    finally:
+        _held.reset(token)
+
+
 def warn(message: str) -> None:
     """Warns at the line of the user's code that called us, not at a line of ours or of PySpark."""
+    if (held := _held.get()) is not None:
+        held.append(message)
+        return
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in _NOT_THE_USER:
         frame, level = frame.f_back, level + 1

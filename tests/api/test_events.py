@@ -44,6 +44,24 @@ def test_the_papers_counts() -> None:
     assert rows("PATTERN (SEQ(C, B+))+ RETURN COUNT(*) AS n", PAPER) == [{"n": Decimal(79)}]
 
 
+def test_arithmetic_between_aggregates() -> None:
+    text = "PATTERN SEQ(A, B+ b) RETURN COUNT(b) / COUNT(*) AS length, -(COUNT(*) - 4.5) * 2 AS z"
+    expected = {"length": Decimal("2.531250"), "z": Decimal("-119.0")}
+    assert rows(text, PAPER) == [expected]
+    workload = ost.Workload({"one": text, "two": "PATTERN SEQ(C, B+) RETURN COUNT(*)"}, type="kind", time="ts")
+    found = workload.run(PAPER)
+    assert found["one"].to_pylist() == [expected]
+    assert found.to_pylist()[0]["aggregates"] == {**expected, "count(*)": None}
+
+
+def test_division_by_zero_follows_the_ansi_setting() -> None:
+    query, table = asked("PATTERN A RETURN COUNT(A.x) / SUM(A.x) AS q"), letters("A", x=[0])
+    with pytest.raises(MatchError, match="DIVIDE_BY_ZERO") as caught:
+        ost.match(query, table, ansi=True)
+    assert "COUNT(A.x) / SUM(A.x)" in str(caught.value)
+    assert ost.match(query, table, ansi=False).to_pylist() == [{"q": None}]
+
+
 def test_aggregates_of_values() -> None:
     table = letters(
         "ABB", x=[None, 2, 5], price=pa.array([None, Decimal("1.50"), Decimal("0.25")], pa.decimal128(6, 2))

@@ -34,7 +34,7 @@ def report() -> object:
     ("make", "begins"),
     [
         (long_pattern, "PatternQuery(ORDER BY ts MEASURES last(ts) AS `last` ONE ROW PER MATCH"),
-        (lambda: ost.seq("A", "B+ b").where(f"b.x = {HOSTILE}"), "EventBuilder(PATTERN SEQ(A, B+ b) WHERE"),
+        (lambda: ost.event_seq("A", "B+ b").where(f"b.x = {HOSTILE}"), "EventBuilder(PATTERN SEQ(A, B+ b) WHERE"),
         (graph, "Graph(nodes: 2, edges: 100, relations: 100)"),
         (report, "Report(matches: <script>0 1"),
     ],

@@ -86,14 +86,17 @@ def event_query(rng: Random) -> str:
     f = Fragments(rng)
 
     def event() -> str:
-        return f.one(("z", "NOT c", "c* w") if f.chance(0.1) else ("a v", "b w", "b+ w", "a+ v", "c?", "c", "b", "a"))
+        odd = ("z", "NOT c", "c* w", f"b{{{f.literal()}}} w", "a+ v WITHOUT b+", "a WITHOUT c")
+        usual = ("a v", "b w", "b+ w", "a+ v", "c?", "c", "b", "a", "b{2,3} w", "a{2} v", "b+ w WITHOUT c u")
+        return f.one(odd if f.chance(0.1) else usual)
 
     def pattern(depth: int) -> str:
         if depth == 0 or f.chance(0.4):
             return event()
         inner = f.several(lambda: pattern(depth - 1), 3)
         return f.one((f"SEQ({inner})", f"SEQ({inner})", f"({pattern(depth - 1)} OR {pattern(depth - 1)})",
-                      f"({pattern(depth - 1)}){f.one(('+', '*', '?'))}", f"{event()} AND {event()}"))  # fmt: skip
+                      f"({pattern(depth - 1)}){f.one(('+', '*', '?', '{2}'))}",
+                      f"{event()} AND {event()}"))  # fmt: skip
 
     def condition() -> str:
         variable = f.one(("v", "w", "v", "a", "LAST(w)", "FIRST(v)", "v[i]") if f.chance(0.3) else ("v", "w"))
@@ -104,7 +107,9 @@ def event_query(rng: Random) -> str:
 
     words = [f"PATTERN SEQ({f.several(lambda: pattern(2), 3)})" if f.chance(0.7) else f"PATTERN {pattern(3)}"]
     if f.chance(0.2):
-        words.append(f.one(("STRICT", "SKIP TILL NEXT MATCH", "SKIP TILL ANY MATCH")))
+        words.append(
+            f.one(("STRICT", "STRICT ON (a, b)", "STRICT ON (z)", "SKIP TILL NEXT MATCH", "SKIP TILL ANY MATCH"))
+        )
     if f.chance(0.5):
         words.append(f"WHERE {f.several(condition, 2, ' AND ')}")
     if f.chance(0.3):
@@ -115,7 +120,19 @@ def event_query(rng: Random) -> str:
         words.append(f"WITHIN {f.one(odd if f.chance(f.odd) else usual)}")
     returned = f.several(
         lambda: f.one(
-            ("COUNT(*)", "SUM(v.x)", "AVG(b.i)", "MIN(w.id)", "COUNT(v)", "k", "WINDOW_START", f.expression(1))
+            (
+                "COUNT(*)",
+                "SUM(v.x)",
+                "AVG(b.i)",
+                "MIN(w.id)",
+                "COUNT(v)",
+                "k",
+                "WINDOW_START",
+                f.expression(1),
+                "SUM(v.x) / COUNT(*)",
+                f"COUNT(*) * {f.number_literal()}",
+                "-MAX(v.d) + 1",
+            )
         ),
         3,
     )

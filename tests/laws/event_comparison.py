@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
-from math import isnan
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
 from typing import Any
 
 from ostinato.event_queries.language.event_query import BoundEventQuery, ReturnMatches
@@ -38,9 +39,15 @@ def _plain(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def plain_value(value: Any) -> Any:
-    """NaN equals NaN, -0.0 equals 0.0, 2 equals 2.0 and Decimal(2); doubles to 12 digits."""
+    """NaN equals NaN, -0.0 equals 0.0, 2 equals 2.0 and Decimal(2); doubles to 12 digits, decimals to 6 behind the
+    point. The oracle's fractions are as exact as decimals, or more."""
+    if isinstance(value, Fraction):
+        millionths = math.floor(abs(value) * 10**6 + Fraction(1, 2))
+        value = Decimal(millionths if value > 0 else -millionths).scaleb(-6)
     if isinstance(value, list | tuple):
         return tuple(plain_value(each) for each in value)
     if isinstance(value, float):
-        return "NaN" if isnan(value) else float(f"{value + 0.0:.12g}")
-    return value.normalize() + 0 if isinstance(value, Decimal) and value.is_finite() and abs(value) < 10**20 else value
+        return "NaN" if math.isnan(value) else float(f"{value + 0.0:.12g}")
+    if isinstance(value, Decimal) and value.is_finite() and abs(value) < 10**20:
+        return value.quantize(Decimal("1e-6"), ROUND_HALF_UP).normalize() + 0
+    return value

@@ -55,7 +55,16 @@ class Knobs:
     groups: bool = True
     windows: bool = True
     spans: bool = True
-    selections: tuple[str, ...] = ("", "", "", "STRICT", "SKIP TILL NEXT MATCH", "SKIP TILL ANY MATCH")
+    selections: tuple[str, ...] = (
+        "",
+        "",
+        "",
+        "STRICT",
+        "SKIP TILL NEXT MATCH",
+        "SKIP TILL ANY MATCH",
+        "STRICT ON (A, B)",
+        "STRICT ON (D)",
+    )
     reals: bool = True
     decimals: bool = True
     defined_types: bool = True
@@ -163,6 +172,10 @@ class PatternElement:
     ends_with_not: bool = False
 
 
+COUNTED = ("{2}", "{1,2}", "{2,}", "{,2}")
+EMPTY_QUANTIFIERS = ("*", "?", "{,2}")
+
+
 class PatternDrawer:
     """Draws patterns over the types A, B and C, with D only under NOT. New variables get increasing numbers."""
 
@@ -187,18 +200,29 @@ class PatternDrawer:
         if choice < 8:
             return self._one_of(depth)
         body = self.pattern(depth - 1)
-        quantifier = self.draw(st.sampled_from(["+", "+", "*", "?"]))
+        quantifier = self.draw(st.sampled_from(["+", "+", "*", "?", "+", "*", *COUNTED]))
         return PatternElement(
-            f"({body.text}){quantifier}", body.empty or quantifier != "+", body.starts_with_not, body.ends_with_not
+            f"({body.text}){quantifier}{self._without()}",
+            body.empty or quantifier in EMPTY_QUANTIFIERS,
+            body.starts_with_not,
+            body.ends_with_not,
         )
 
+    def _without(self) -> str:
+        """A WITHOUT behind a repetition, sometimes."""
+        if not self.negation or not _one_in(4, self.draw):
+            return ""
+        absent = self.draw(st.sampled_from(["D{}", "D{}", "C{}", "(C{} OR D{})"]))
+        return f" WITHOUT {self._with_variables(absent)}"
+
     def _event(
-        self, quantifiers: tuple[str, ...] = ("", "", "", "+", "+", "*", "?"), kinds: str = "ABC"
+        self, quantifiers: tuple[str, ...] = (*("", "", "", "+", "+", "*", "?") * 3, *COUNTED), kinds: str = "ABC"
     ) -> PatternElement:
         quantifier = self.draw(st.sampled_from(quantifiers))
         kind = self.draw(st.sampled_from(kinds))
         variable = self._new_variable(kind) if self.distinct or _one_in(4, self.draw) else ""
-        return PatternElement(f"{kind}{quantifier}{variable}", quantifier in ("*", "?"))
+        without = self._without() if quantifier not in ("", "?") else ""
+        return PatternElement(f"{kind}{quantifier}{variable}{without}", quantifier in EMPTY_QUANTIFIERS)
 
     def _new_variable(self, kind: str) -> str:
         self.variable_count += 1
@@ -252,7 +276,10 @@ class PatternDrawer:
             "(C{} OR D{})",
             "SEQ(D{}, A*{}, B{})",
         ]
-        form: str = self.draw(st.sampled_from(forms))
+        return self._with_variables(self.draw(st.sampled_from(forms)))
+
+    def _with_variables(self, form: str) -> str:
+        """The form with a new variable in each `{}`."""
         kinds = [before[-1].rstrip("+*") or before[-2] for before in form.split("{}")[:-1]]
         return form.format(*(self._new_variable(kind) for kind in kinds))
 
@@ -345,7 +372,7 @@ def _conditions(draw: Draw, names: Names, knobs: Knobs, *, several: bool) -> lis
     conditions = []
     if knobs.same and _one_in(5, draw):
         conditions.append(
-            draw(st.sampled_from(["SAME[k]", "SAME[k]", "[k]", "SAME[k, g]", "SAME[y]" if knobs.reals else "[k]"]))
+            draw(st.sampled_from(["SAME[k]", "[k]", "SAME[k, g]", "SAME[k, g]", "SAME[y]" if knobs.reals else "[k]"]))
         )
     if _one_in(4, draw):
         conditions.append(_local(draw, names))
@@ -386,7 +413,8 @@ def event_queries(draw: Draw, knobs: Knobs = EVERYTHING) -> str:
     pattern = " AND ".join(conjunct.text for conjunct in conjuncts)
     names = names_of(pattern)
     types = _TYPES if knobs.defined_types and _one_in(8, draw) else ("TYPE kind",)
-    lines = [f"{draw(st.sampled_from(types))} TIME ts", f"PATTERN {pattern}", draw(st.sampled_from(knobs.selections))]
+    selections = [each for each in knobs.selections if not (both and "ON" in each)]
+    lines = [f"{draw(st.sampled_from(types))} TIME ts", f"PATTERN {pattern}", draw(st.sampled_from(selections))]
     several = knobs.several_variables and not both and (returns_matches or _one_in(6, draw))
     conditions = _conditions(draw, names, knobs, several=several)
     if conditions:
@@ -415,9 +443,19 @@ def _returned(draw: Draw, names: Names, knobs: Knobs, group: str, within: str, *
     if within in _WINDOWS and _one_in(4, draw):
         items.append("window_start")
     if only_count:
-        return [*items, "COUNT(*)"]
+        return [*items, draw(st.sampled_from(["COUNT(*)", "COUNT(*)", "COUNT(*) * 2 AS pairs"]))]
     count = draw(st.integers(1, 4))
-    return [*items, *(f"{_aggregate(draw, names, knobs)} AS m{number}" for number in range(count))]
+    return [*items, *(f"{_computed(draw, names, knobs)} AS m{number}" for number in range(count))]
+
+
+def _computed(draw: Draw, names: Names, knobs: Knobs) -> str:
+    """An aggregate, or sometimes arithmetic with it. Only the last step divides, and never by zero."""
+    one = _aggregate(draw, names, knobs)
+    if "ts" in one or not _one_in(5, draw):
+        return one
+    forms = ["{0} + {1}", "{0} * 2 - {1}", "-{0}", "({0} - 1.5) * 2", "{0} / (COUNT(*) + 1)", "({0} - {1}) / 4"]
+    other = draw(st.sampled_from(["COUNT(*)", f"SUM({names.present[0]}.x)", f"MAX({names.present[-1]}.x)"]))
+    return str(draw(st.sampled_from(forms))).format(one, other)
 
 
 def _aggregate(draw: Draw, names: Names, knobs: Knobs) -> str:
@@ -476,6 +514,6 @@ def _sharing_query(draw: Draw, kind: str, group: str, windows: tuple[str, ...]) 
 def event_examples(draw: Draw, knobs: Knobs = EVERYTHING, most_rows: int = 9, *, ties: bool = True) -> Example:
     """A query, and a table in which the types of its pattern are frequent, so that most examples have matches."""
     text = draw(event_queries(knobs))
-    [pattern] = re.findall("PATTERN (.*)", text)
+    pattern = "".join(re.findall(r"(?:PATTERN|STRICT ON) .*", text))
     kinds = "".join(re.findall(r"\b[A-D]\b", pattern)) + ("E" if _one_in(3, draw) else "")
     return Example(text, draw(event_tables(most_rows, ties=ties, special=knobs.reals, kinds=kinds)))

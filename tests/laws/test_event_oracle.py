@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from hypothesis import assume, event, given, settings
@@ -146,6 +147,34 @@ def is_match(scene: EventSet, run: Any) -> bool:
     )
 
 
+STRICT_ON = replace(MATCHES_ONLY, selections=("STRICT ON (A, B)", "STRICT ON (D)", "STRICT ON (A, C, D)"))
+
+
+@given(event_examples(STRICT_ON, most_rows=7))
+def test_strict_on_allows_no_event_of_its_types_between_two_events(example: Example) -> None:
+    """The matches are those of the same query without STRICT ON that have no such event between neighbours."""
+    [types] = re.findall(r"STRICT ON \((.*)\)", example.text)
+    bound, plain = bind(example.text), bind(re.sub(r"STRICT ON .*", "", example.text))
+    tests = [bound.qualifies[f"strict on {kind}"] for kind in types.split(", ")]
+    scenes, plain_scenes = (chain.from_iterable(by_window(each, example.rows)) for each in (bound, plain))
+    for scene, plain_scene in zip(scenes, plain_scenes, strict=True):
+        listed = [each.time_us for each in scene.events if any(at_row(test, each.row) is True for test in tests)]
+        expected = {run for run in runs_of(plain_scene) if not any_between(run, listed)}
+        assert set(runs_of(scene)) == expected
+
+
+def runs_of(scene: EventSet) -> list[Any]:
+    try:
+        return scene.matches(scene.bound.query.pattern)
+    except TooManyRuns:
+        assume(False)
+        raise
+
+
+def any_between(run: Any, times: list[int]) -> bool:
+    return any(one.time_us < time < other.time_us for (one, _), (other, _) in pairwise(run) for time in times)
+
+
 @given(event_queries(replace(MATCHES_ONLY, negation=False)), st.data())
 def test_the_words_of_a_pattern_are_those_of_its_automaton(text: str, data: Any) -> None:
     bound = bind(text)
@@ -176,6 +205,13 @@ KINDS: tuple[tuple[str, ...], ...] = (
     ("TYPE A AS",),
     ("AVG(",),
     (" OR ", ")+"),
+    ("WITHOUT", "SKIP TILL NEXT"),
+    ("WITHOUT", "SUM("),
+    ("{2}", "{2,}"),
+    (")" + "{1,2}",),
+    ("STRICT ON", "GROUP BY g"),
+    ("STRICT ON", "[k]"),
+    ("/ (COUNT(*) + 1)",),
 )
 
 

@@ -19,7 +19,10 @@ from ostinato.errors import QueryError
 from ostinato.event_queries.language.event_to_sql import event_query_to_sql
 from ostinato.reference.trend_oracle import trend_matches
 
-TRANSLATABLE = replace(MATCHES_ONLY, negation=False, windows=False, several_variables=False, depth=2)
+SELECTIONS = ("", "", "", "STRICT", "SKIP TILL NEXT MATCH", "SKIP TILL ANY MATCH")
+TRANSLATABLE = replace(
+    MATCHES_ONLY, negation=False, windows=False, several_variables=False, selections=SELECTIONS, depth=2
+)
 
 
 DECLINED = Declined({"CANNOT_BE_SAID_IN_SQL": "the clause has no such construct"})
@@ -71,8 +74,12 @@ def test_untranslatable_queries_raise() -> None:
     reasons = {
         "PATTERN SEQ(A, B) SKIP TILL NEXT MATCH": "SKIP TILL NEXT MATCH",
         "PATTERN SEQ(A, NOT C, B)": "NOT",
+        "PATTERN SEQ(A, B+ WITHOUT C)": "NOT",
+        "PATTERN SEQ(A, B) STRICT ON (A, B)": "NOT",
         "PATTERN SEQ(A, B) WITHIN 2 SECONDS TUMBLE": "windows",
     }
+    with pytest.raises(QueryError, match="rounded differently"):
+        event_query_to_sql(bind("TYPE kind TIME ts PATTERN A RETURN SUM(A.x) / COUNT(*)"), "events")
     for text, reason in reasons.items():
         with pytest.raises(QueryError, match=reason) as raised:
             event_query_to_sql(bind(f"TYPE kind TIME ts {text} RETURN COUNT(*)"), "events")

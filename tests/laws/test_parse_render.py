@@ -6,11 +6,14 @@ import re
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.laws.event_strategies import bind, event_queries
 from tests.laws.strategies import Names, clauses, conditions, patterns, values
 
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.language.clause_render import render_clause, render_pattern
 from ostinato.clause.language.pattern_parser import parse_row_pattern
+from ostinato.event_queries.language.event_parser import parse_event_query
+from ostinato.event_queries.language.event_render import render_event_query
 from ostinato.expressions.parsing import parse_expression
 from ostinato.expressions.render import render_expression
 
@@ -49,3 +52,10 @@ def test_conditions(text: str) -> None:
 def test_values(text: str) -> None:
     expression = parse_expression(text)
     assert parse_expression(render_expression(expression)) == expression, render_expression(expression)
+
+
+@given(event_queries())
+def test_event_queries(text: str) -> None:
+    query, bound = parse_event_query(text), bind(text)
+    assert parse_event_query(render_event_query(query)) == query
+    assert bind(render_event_query(bound.written)) == bound  # a stream stores this text, and `ost.finish` reads it

@@ -48,23 +48,49 @@ def event_seq(*parts: str | EventBuilder) -> EventBuilder:
 
 
 def event_or(*parts: str | EventBuilder) -> EventBuilder:
-    """A match of any of the parts: `event_or("A", event_seq("B", "C"))`."""
+    """A match of any of the parts.
+
+    >>> print(event_or("A", event_seq("B", "C")).returns("COUNT(*)").to_text())
+    PATTERN ((A) OR (SEQ(B, C)))
+    RETURN COUNT(*)
+    """
     return EventBuilder(f"({' OR '.join(f'({_text(part)})' for part in parts)})")
 
 
 def event_and(first: str | EventBuilder, second: str | EventBuilder) -> EventBuilder:
-    """Pairs of matches, for COUNT(*) only."""
+    """Pairs of matches, for COUNT(*) only.
+
+    >>> event_and("A", event_seq("B", "C")).pattern
+    '(A) AND (SEQ(B, C))'
+    """
     return EventBuilder(f"({_text(first)}) AND ({_text(second)})")
 
 
 def event_not(part: str | EventBuilder) -> str:
-    """A part of `seq`: no match of it may lie between the parts around it."""
+    """A part of `event_seq`: no match of it may lie between the parts around it.
+
+    >>> event_seq("A", event_not("B"), "C").pattern
+    'SEQ(A, NOT (B), C)'
+    """
     return f"NOT ({_text(part)})"
 
 
 def event_repeat(part: str | EventBuilder, times: str = "+") -> EventBuilder:
-    """The part once or more (`+`), any number of times (`*`), or at most once (`?`)."""
+    """The part once or more (`+`), any number of times (`*`), at most once (`?`), or `{n}`, `{n,m}`, `{n,}`, `{,m}`.
+
+    >>> event_repeat(event_seq("A", "B"), "{2,3}").pattern
+    '(SEQ(A, B)){2,3}'
+    """
     return EventBuilder(f"({_text(part)}){times}")
+
+
+def event_without(part: str | EventBuilder, *types: str) -> EventBuilder:
+    """The part, with no event of these types between its events: `event_without("Rise+ r", "Maintenance m")`.
+
+    >>> event_without("Rise+ r", "Maintenance m", "Stop").pattern
+    '(Rise+ r) WITHOUT (Maintenance m OR Stop)'
+    """
+    return EventBuilder(f"({_text(part)}) WITHOUT ({' OR '.join(types)})")
 
 
 def _text(part: str | EventBuilder) -> str:
@@ -134,6 +160,7 @@ class EventBuilder(Query):
         return "\n".join(f"{word} {text}".strip() for word, text in clauses if text)
 
     def from_(self, table: str) -> EventBuilder:
+        """The table that the query reads, for the command line."""
         return replace(self, source=table)
 
     def type(self, column: str | None = None, **conditions: str) -> EventBuilder:
@@ -144,16 +171,20 @@ class EventBuilder(Query):
         return replace(self, types=column or defined)
 
     def time(self, column: str) -> EventBuilder:
+        """The column with the events' times."""
         return replace(self, ordered_by=column)
 
-    def strict(self) -> EventBuilder:
-        """STRICT: the events of a match directly follow one another."""
-        return replace(self, selection="STRICT")
+    def strict(self, *types: str) -> EventBuilder:
+        """STRICT: the events of a match directly follow one another. With types: STRICT ON these types."""
+        on = f" ON ({', '.join(map(render_word, types))})" if types else ""
+        return replace(self, selection=f"STRICT{on}")
 
     def skip_till_next_match(self) -> EventBuilder:
+        """The next event of a match is the first one that fits. Events that don't fit may lie between."""
         return replace(self, selection="SKIP TILL NEXT MATCH")
 
     def skip_till_any_match(self) -> EventBuilder:
+        """Any events may lie between the events of a match. This is the default."""
         return replace(self, selection="SKIP TILL ANY MATCH")
 
     def same(self, *columns: str) -> EventBuilder:
@@ -165,6 +196,7 @@ class EventBuilder(Query):
         return replace(self, conditions=(*self.conditions, *(f"({condition})" for condition in conditions)))
 
     def group_by(self, *columns: str) -> EventBuilder:
+        """The columns whose values divide the events into groups, each with its own matches and rows."""
         return replace(self, groups=columns)
 
     def within(self, length: Length, *, slide: Length | None = None, tumble: bool = False) -> EventBuilder:
@@ -180,6 +212,7 @@ class EventBuilder(Query):
         return replace(self, output=", ".join((*items, *renamed)))
 
     def returns_matches(self, limit: int | None = None) -> EventBuilder:
+        """The matches themselves, at most `limit` for each group and window."""
         return replace(self, output="MATCHES" + ("" if limit is None else f" LIMIT {limit}"))
 
     def __repr__(self) -> str:

@@ -14,7 +14,7 @@ from contextvars import copy_context
 from typing import Generic, TypeVar
 
 from ostinato.calls.bounds import Duration, read_duration
-from ostinato.errors import MatchError, QueryError
+from ostinato.errors import MatchError, QueryError, held_warnings, warn
 from ostinato.kernels.stopping import check_stopped, follow, new_stop_flag
 
 T = TypeVar("T")
@@ -49,6 +49,7 @@ class _CallThread(Generic[T]):
         self._flag = new_stop_flag()
         self._ended = threading.Event()
         self._results: list[T] = []
+        self._warnings: list[str] = []
         self._error: BaseException | None = None
 
     def result(self, limit_ns: float | None, deadline: Duration | None, now_ns: Callable[[], int]) -> T:
@@ -64,6 +65,8 @@ class _CallThread(Generic[T]):
             self._flag[0] = 1
             self._ended.wait(_WIND_DOWN_SECONDS)
             raise
+        for message in self._warnings:
+            warn(message)
         if self._error is not None:
             try:
                 raise self._error
@@ -74,7 +77,8 @@ class _CallThread(Generic[T]):
     def _run(self) -> None:
         follow(self._flag)
         try:
-            self._results.append(self._work())
+            with held_warnings() as self._warnings:
+                self._results.append(self._work())
         except BaseException as error:  # the caller's thread raises it
             self._error = error
         finally:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from ostinato.calls.bounds import Bounds
-from ostinato.event_queries.language.event_query import Selection
+from ostinato.event_queries.language.event_query import EventQuery, Selection
 from ostinato.event_queries.plan.event_plan import EventsPlan, QueryPlan
 from ostinato.event_queries.plan.event_program import BoundKind, EdgeTest, Extent, Program
-from ostinato.event_queries.plan.output_slots import AverageOutput
+from ostinato.event_queries.plan.output_slots import AverageOutput, ComputedOutput
 from ostinato.event_queries.trends.engine_choice import needs_graphlets
 from ostinato.event_queries.trends.engine_groups import EngineGroup
 from ostinato.event_queries.trends.separate.program_method import method_of
@@ -101,9 +101,16 @@ def sequence_lines(query: QueryPlan) -> list[str]:
         f"groups     {f'by {groups}' if groups else 'one group of all events'}",
         f"sequences  {f'events with equal {same}' if same else 'all events of a group'}",
         f"order      by {plain_name(bound.time)}; events with equal times are never in the same match",
-        f"selection  {_SELECTIONS[bound.query.selection]}",
+        f"selection  {_selection(bound.written)}",
         f"limit      {_limit(query.programs[0].extent)}",
     ]
+
+
+def _selection(query: EventQuery) -> str:
+    if query.strict_on is None:
+        return _SELECTIONS[query.selection]
+    types = ", ".join(query.strict_on.types)
+    return f"strict on {types}: any later event that qualifies can follow, if no event of these types lies between"
 
 
 def _limit(extent: Extent) -> str:
@@ -128,7 +135,11 @@ def output_lines(query: QueryPlan) -> list[str]:
         return [f"the matches with their events{limit}"]
     lines = []
     for name, output in query.outputs:
-        how = ", computed from a sum and a count" if isinstance(output, AverageOutput) else ""
+        how = ""
+        if isinstance(output, AverageOutput):
+            how = ", computed from a sum and a count"
+        elif isinstance(output, ComputedOutput):
+            how = ", computed from aggregates"
         lines.append(f"{name}{how}")
     return lines
 

@@ -69,7 +69,7 @@ def _query_sections(plan: EventsPlan, sharing: str) -> list[Section]:
     (query,) = plan.queries
     groups = engine_groups(plan, sharing=sharing)
     return [
-        ("The query as understood", render_event_query(query.bound.query).split("\n")),
+        ("The query as understood", render_event_query(query.bound.written).split("\n")),
         (
             "The automaton: each step is a variable and the next state; a dot marks an accepting state",
             automaton_lines(query),
@@ -89,7 +89,7 @@ def _workload_sections(
     shared = shared_matches_of(planned, names, sharing, request)
     width = max(map(len, names))
     patterns = [
-        f"{name:<{width}}  {render_event_pattern(query.bound.query.pattern)}"
+        f"{name:<{width}}  {render_event_pattern(query.bound.written.pattern)}"
         for name, query in zip(names, plan.queries, strict=True)
     ]
     groups = engine_groups(plan, sharing=sharing)

@@ -17,6 +17,7 @@ from ostinato.expressions import types as t
 from ostinato.expressions.evaluate import PreparedExpression, prepare
 from ostinato.expressions.syntax import Expr
 from ostinato.local.evaluated_rows import evaluated_batch
+from ostinato.local.missing_types import warn_of_missing_types
 from ostinato.rows.arrow_tables import as_table, columns_of
 from ostinato.rows.batches import Batch
 from ostinato.rows.column_leaves import by_column_name
@@ -55,6 +56,7 @@ class LocalEvents:
         self.request = request.for_queries(names)
 
     def run(self, table: pa.Table) -> WorkerOutput:
+        warn_of_missing_types((query.bound for query in self.typed.plan.queries), table, self.settings)
         shared = shared_plans(self.typed, self.names, self.options.sharing, self.request, self.options.limits())
         return TrendWorker(self.typed, self.names, self.options, shared).run(self.batch(table))
 

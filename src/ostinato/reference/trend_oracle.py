@@ -6,7 +6,8 @@ Numbers are exact: integers of any size, and fractions for means.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -15,6 +16,7 @@ from typing import Any, assert_never
 from ostinato.event_queries.language.event_query import (
     AllOf,
     BoundEventQuery,
+    ComputedItem,
     EventWindows,
     GroupColumn,
     OutputItem,
@@ -23,7 +25,9 @@ from ostinato.event_queries.language.event_query import (
     TrendAggregate,
     TrendFunction,
     WindowEdge,
+    aggregate_name,
 )
+from ostinato.expressions.syntax import Column, Expr, Literal, Operator
 from ostinato.reference.aggregates import aggregate
 from ostinato.reference.trend_matches import EventSet, OracleMatch, Run, by_window, in_order, trend_matches
 from ostinato.reference.trend_values import at_row
@@ -71,8 +75,17 @@ class _WindowResult:
                 return self.count
             case TrendAggregate():
                 return self._aggregate(item)
+            case ComputedItem(expression, aggregates):
+                values = {aggregate_name(i): self._operand(each) for i, each in enumerate(aggregates)}
+                return _computed(expression, values)
             case _:
                 assert_never(item)
+
+    def _operand(self, item: TrendAggregate) -> Any:
+        """The aggregate as an operand: COUNT and SUM are decimals, so they are fractions here."""
+        value = self.output(item)
+        is_sum = item.function in (TrendFunction.COUNT, TrendFunction.SUM)
+        return Fraction(value) if isinstance(value, Decimal) or (is_sum and isinstance(value, int)) else value
 
     def _aggregate(self, item: TrendAggregate) -> Any:
         if isinstance(self.bound.query.pattern, AllOf):
@@ -94,6 +107,38 @@ class _WindowResult:
                 return aggregate(item.function.value, [(each,) for each in values], distinct=False, ansi=True)
             case _:
                 assert_never(item.function)
+
+
+_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+
+
+def _computed(expr: Expr, values: Mapping[str, Any]) -> Any:
+    """Arithmetic on exact fractions and integers, or on floats as soon as one operand is a float.
+
+    As in Spark, `/` of two integers is a float, and NULL with anything is NULL.
+    """
+    match expr:
+        case Column(name=name):
+            return values[name]
+        case Literal(kind="number", text=text) if text.isdigit():
+            return int(text)
+        case Literal(kind="number", text=text) if text.replace(".", "").isdigit():
+            return Fraction(text)
+        case Operator(op="neg" | "pos" as op, args=(arg,)):
+            value = _computed(arg, values)
+            return value if value is None or op == "pos" else -value
+        case Operator(op=op, args=(left, right)):
+            operands = _computed(left, values), _computed(right, values)
+            if op == "/" and operands[1] == 0:
+                raise NotImplementedError("a division by zero")
+            return None if None in operands else _BINARY[op](*operands)
+        case _:
+            raise NotImplementedError(f"{expr} between aggregates")
 
 
 def _pairs(event_set: EventSet, pattern: AllOf) -> int:

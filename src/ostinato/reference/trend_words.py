@@ -20,6 +20,7 @@ from ostinato.event_queries.language.event_query import (
     OneEvent,
     Quantifier,
     Repeated,
+    Without,
 )
 
 Word = tuple[str, ...]
@@ -34,7 +35,7 @@ def match_readings(pattern: EventPattern, word: Word) -> frozenset[Reading]:
     """Every reading by which the word matches the pattern.
 
     >>> a, b = OneEvent("A", "a"), OneEvent("B", "b")
-    >>> len(match_readings(InOrder((a, Repeated(b, Quantifier.ONE_OR_MORE))), ("a", "b", "b")))
+    >>> len(match_readings(InOrder((a, Repeated(b, Quantifier(1, 2)))), ("a", "b", "b")))
     1
     >>> match_readings(InOrder((a, b)), ("a",))
     frozenset()
@@ -49,9 +50,12 @@ def match_readings(pattern: EventPattern, word: Word) -> frozenset[Reading]:
         case AnyOf(parts):
             return frozenset(reading for part in parts for reading in match_readings(part, word))
         case Repeated(body, times):
-            nothing = [] if word or times is Quantifier.ONE_OR_MORE else [(NOTHING,)]
-            again = () if times is Quantifier.AT_MOST_ONE else _again(pattern, word, match_readings)
-            return frozenset([*nothing, *match_readings(body, word), *again])
+            if not word:
+                return frozenset([(NOTHING,)]) if times.at_least == 0 else match_readings(body, word)
+            last_round = match_readings(body, word) if _may_end(pattern) else ()
+            return frozenset([*last_round, *_rounds(pattern, word, match_readings)])
+        case Without(body, absent):
+            return frozenset(_with_absence(reading, len(word), absent) for reading in match_readings(body, word))
         case AllOf():
             raise NotImplementedError("AND below the whole pattern")
         case _:
@@ -84,9 +88,10 @@ def prefix_readings(pattern: EventPattern, word: Word) -> frozenset[Reading]:
             return frozenset(readings)
         case AnyOf(parts):
             return frozenset(reading for part in parts for reading in prefix_readings(part, word))
-        case Repeated(body, times):
-            again = () if times is Quantifier.AT_MOST_ONE else _again(pattern, word, prefix_readings)
-            return frozenset([*prefix_readings(body, word), *again])
+        case Repeated(body=body):
+            return frozenset([*prefix_readings(body, word), *_rounds(pattern, word, prefix_readings)])
+        case Without(body, absent):
+            return frozenset(_with_absence(reading, len(word), absent) for reading in prefix_readings(body, word))
         case AllOf():
             raise NotImplementedError("AND below the whole pattern")
         case _:
@@ -105,14 +110,28 @@ def _one_after_another(parts: tuple[EventPattern, ...], word: Word) -> Iterator[
                 yield _joined(one, other)
 
 
-def _again(
+def _may_end(pattern: Repeated) -> bool:
+    """Whether one round is enough. Rounds that match no event are free."""
+    return pattern.times.at_least <= 1 or bool(match_readings(pattern.body, ()))
+
+
+def _rounds(
     pattern: Repeated, word: Word, rest: Callable[[EventPattern, Word], frozenset[Reading]]
 ) -> Iterator[Reading]:
-    """The body matches a first piece, and the repetition matches the rest; no piece is empty."""
+    """The body matches a first piece, and one round less matches the rest; no piece is empty."""
+    least, most = pattern.times.at_least, pattern.times.at_most
+    if most == 1:
+        return
+    fewer = Repeated(pattern.body, Quantifier(max(least - 1, 0), None if most is None else most - 1))
     for cut in range(1, len(word)):
         for one in match_readings(pattern.body, word[:cut]):
-            for other in rest(pattern, word[cut:]):
+            for other in rest(fewer, word[cut:]):
                 yield _joined(one, other)
+
+
+def _with_absence(reading: Reading, events: int, absent: Absent) -> Reading:
+    """The reading with a pattern that must be absent between each two events of the word."""
+    return tuple(each | {absent.body} if 0 < at < events else each for at, each in enumerate(reading))
 
 
 def _joined(one: Reading, other: Reading) -> Reading:
@@ -132,7 +151,7 @@ def variables_of(pattern: EventPattern) -> tuple[str, ...]:
             return ()
         case InOrder(parts) | AnyOf(parts) | AllOf(parts):
             return tuple(dict.fromkeys(name for part in parts for name in variables_of(part)))
-        case Repeated(body=body):
+        case Repeated(body=body) | Without(body=body):
             return variables_of(body)
         case _:
             assert_never(pattern)
@@ -165,7 +184,9 @@ def _most(pattern: EventPattern, variable: str) -> float:
             return max(_most(part, variable) for part in parts)
         case Repeated(body, times):
             most = _most(body, variable)
-            return most if times is Quantifier.AT_MOST_ONE or most == 0 else inf
+            return 0 if most == 0 else inf if times.at_most is None else most * times.at_most
+        case Without(body=body):
+            return _most(body, variable)
         case _:
             assert_never(pattern)
 
@@ -185,6 +206,8 @@ def _short_words(pattern: EventPattern) -> frozenset[Word]:
         case AnyOf(parts) | AllOf(parts):
             return frozenset(word for part in parts for word in _short_words(part))
         case Repeated(body, times):
-            return _short_words(body) | (frozenset() if times is Quantifier.ONE_OR_MORE else frozenset([()]))
+            return _short_words(body) | (frozenset() if times.at_least else frozenset([()]))
+        case Without(body=body):
+            return _short_words(body)
         case _:
             assert_never(pattern)

@@ -11,7 +11,11 @@ from tests.examples import examples
 
 from ostinato.errors import QueryError
 from ostinato.event_queries.automaton.trend_automaton import START, TrendAutomaton, both, build_trend_automaton
+from ostinato.event_queries.language.event_pattern import parse_event_pattern
 from ostinato.event_queries.language.event_query import (
+    ANY_NUMBER,
+    AT_MOST_ONE,
+    ONE_OR_MORE,
     Absent,
     AllOf,
     AnyOf,
@@ -20,6 +24,7 @@ from ostinato.event_queries.language.event_query import (
     OneEvent,
     Quantifier,
     Repeated,
+    Without,
 )
 
 A, B, C, D = (OneEvent(letter, letter) for letter in "ABCD")
@@ -30,15 +35,15 @@ def seq(*elements: EventPattern) -> InOrder:
 
 
 def plus(body: EventPattern) -> Repeated:
-    return Repeated(body, Quantifier.ONE_OR_MORE)
+    return Repeated(body, ONE_OR_MORE)
 
 
 def maybe(body: EventPattern) -> Repeated:
-    return Repeated(body, Quantifier.AT_MOST_ONE)
+    return Repeated(body, AT_MOST_ONE)
 
 
 def star(body: EventPattern) -> Repeated:
-    return Repeated(body, Quantifier.ANY_NUMBER)
+    return Repeated(body, ANY_NUMBER)
 
 
 def dump(pattern: EventPattern) -> list[str]:
@@ -159,13 +164,16 @@ def paths(pattern: EventPattern, longest: int) -> set[Path]:
                     result = _after(result, paths(element, longest), longest)
             return result
         case Repeated(body, times):
-            once = paths(body, longest)
-            result = {(("", nothing),)} if times is not Quantifier.ONE_OR_MORE else set(once)
-            if times is Quantifier.AT_MOST_ONE:
-                return result | once
-            for _ in range(longest):
-                result |= _after(result, once, longest)
+            once, rounds, result = paths(body, longest), {(("", nothing),)}, set[Path]()
+            for number in range((longest + times.at_least if times.at_most is None else times.at_most) + 1):
+                result |= rounds if number >= times.at_least else set()
+                rounds = _after(rounds, once, longest)
             return result
+        case Without(body, absent):
+            return {
+                (path[0], *((name, gone | {absent.body}) for name, gone in path[1:-1]), *path[1:][-1:])
+                for path in paths(body, longest)
+            }
     raise AssertionError(pattern)
 
 
@@ -215,11 +223,18 @@ def absent_bodies(pattern: EventPattern) -> tuple[EventPattern, ...]:
                     look(inner)
             case Repeated(body=body):
                 look(body)
+            case Without(body, absent):
+                look(body)
+                look(absent)
             case _:
                 pass
 
     look(pattern)
     return tuple(bodies)
+
+
+BOUNDS = ((1, None), (0, None), (0, 1), (1, 1), (2, 2), (1, 2), (0, 3), (2, None))
+QUANTIFIERS = [Quantifier(*bounds) for bounds in BOUNDS]
 
 
 def patterns(negated: bool) -> st.SearchStrategy[EventPattern]:
@@ -229,7 +244,8 @@ def patterns(negated: bool) -> st.SearchStrategy[EventPattern]:
         element = inner | st.builds(Absent, st.sampled_from([D, seq(D, D)])) if negated else inner
         sequences = st.lists(element, min_size=1, max_size=3).map(lambda elements: InOrder(tuple(elements)))
         options = st.lists(inner, min_size=1, max_size=2).map(lambda elements: AnyOf(tuple(elements)))
-        return sequences | options | st.builds(Repeated, inner, st.sampled_from(Quantifier))
+        larger = sequences | options | st.builds(Repeated, inner, st.sampled_from(QUANTIFIERS))
+        return larger | st.builds(Without, inner, st.just(Absent(D))) if negated else larger
 
     return st.recursive(events, wider, max_leaves=6)
 
@@ -272,3 +288,22 @@ def check_shape(automaton: TrendAutomaton) -> None:
     assert START not in automaton.accepting and all(step.target != START for step in steps)
     assert len({(step.target, step.label) for step in steps}) == len({step.target for step in steps})
     assert {START, *(step.target for step in steps)} == set(range(automaton.states))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["((A{1000}){1000}){1000}", "(A{0,60}){0,60}", "(A{0,30} OR SEQ(A, A)){0,60}", "SEQ(A, NOT (B{1000}){1000}, A)"],
+)
+def test_large_numbers_of_repetitions_are_refused_at_once(text: str) -> None:
+    with pytest.raises(QueryError, match="PATTERN_TOO_LARGE"):
+        build_trend_automaton(parse_event_pattern(text))
+
+
+def test_counted_repetitions_are_copies() -> None:
+    assert dump(Repeated(A, Quantifier(2, 3))) == ["start -> A 1", "1 -> A 2", "2. -> A 3", "3. ->"]
+    assert dump(Repeated(A, Quantifier(2, None))) == ["start -> A 1", "1 -> A 2", "2. -> A 2"]
+
+
+def test_without_is_an_absence_inside_only() -> None:
+    pattern = seq(A, Without(plus(B), Absent(D)), C)
+    assert dump(pattern)[:4] == ["start -> A 1", "1 -> B 2", "2 -> !0 B 2, C 3", "3. ->"]

@@ -48,7 +48,23 @@ PATTERNS = [
     ("A AND SEQ(B, NOT C, D)", "CONJUNCTION_NOT_SUPPORTED", "NOT C"),
     ("SEQ(A a+, B)", "SYNTAX_ERROR", "+"),
     ("A++", "SYNTAX_ERROR", "+"),
-    ("A{2}", "SYNTAX_ERROR", "{"),
+    ("A a{2}", "SYNTAX_ERROR", "{"),
+    ("A{2}+", "SYNTAX_ERROR", "+"),
+    ("A+{2}", "SYNTAX_ERROR", "{"),
+    ("A{}", "INVALID_QUANTIFIER", "{}"),
+    ("A{0}", "INVALID_QUANTIFIER", "{0}"),
+    ("A{3,1}", "INVALID_QUANTIFIER", "{3,1}"),
+    ("A{1001}", "INVALID_QUANTIFIER", "{1001}"),
+    ("A{1,99999999999999999999}", "INVALID_QUANTIFIER", "99999999999999999999"),
+    ("SEQ(A, B+ WITHOUT SEQ(C, D))", "NEGATION_MISPLACED", "WITHOUT SEQ(C, D)"),
+    ("SEQ(A, B+ WITHOUT C+)", "NEGATION_MISPLACED", "WITHOUT C+"),
+    ("SEQ(A, B WITHOUT C)", "NEGATION_MISPLACED", "WITHOUT C"),
+    ("SEQ(A, NOT B+ WITHOUT C, D)", "NEGATION_MISPLACED", "WITHOUT C"),
+    ("B+ b WITHOUT B b", "VARIABLE_UNDER_NOT", "B b"),
+    ("A AND B+ WITHOUT C", "CONJUNCTION_NOT_SUPPORTED", "WITHOUT C"),
+    ("A AND B STRICT ON (C)", "CONJUNCTION_NOT_SUPPORTED", "(C)"),
+    ("A STRICT ON C", "SYNTAX_ERROR", "C"),
+    ("A STRICT ON ()", "SYNTAX_ERROR", ")"),
     ("SEQ()", "SYNTAX_ERROR", ")"),
     ("SEQ(A B C)", "SYNTAX_ERROR", "C"),
     ("(A)+ a", "SYNTAX_ERROR", "a"),
@@ -168,7 +184,12 @@ RETURNS = [
     ("b", "COLUMN_NOT_GROUPED", "b"),
     ("nothing", "UNKNOWN_COLUMN", "nothing"),
     ("WINDOW_START, COUNT(*)", "NO_WINDOWS", "WINDOW_START"),
-    ("SUM(b.x) / COUNT(b)", "INVALID_RETURN", "SUM(b.x) / COUNT(b)"),
+    ("SUM(b.x) % COUNT(b)", "INVALID_RETURN", "SUM(b.x) % COUNT(b)"),
+    ("SUM(b.x) / x", "INVALID_RETURN", "x"),
+    ("COUNT(*) + district", "INVALID_RETURN", "district"),
+    ("2 * abs(SUM(b.x))", "INVALID_RETURN", "abs(SUM(b.x))"),
+    ("1 + 2", "INVALID_RETURN", "1 + 2"),
+    ("COUNT(*) + MAX(c.x)", "VARIABLE_UNDER_NOT", "MAX(c.x)"),
     ("1", "INVALID_RETURN", "1"),
     ("upper(district)", "INVALID_RETURN", "upper(district)"),
     ("median(b.x)", "UNSUPPORTED_FUNCTION", "median(b.x)"),
@@ -194,7 +215,7 @@ def test_returns(returns: str, code: str, caret: str) -> None:
     assert (error.code, pointed_at(error)) == (code, caret)
 
 
-@pytest.mark.parametrize("returns", ["MATCHES", "SUM(A.x)", "COUNT(A)", "COUNT(*), MAX(B.x)"])
+@pytest.mark.parametrize("returns", ["MATCHES", "SUM(A.x)", "COUNT(A)", "COUNT(*), MAX(B.x)", "COUNT(*) * COUNT(A)"])
 def test_a_pair_is_only_counted(returns: str) -> None:
     assert refused(f"PATTERN A AND B RETURN {returns}").code == "CONJUNCTION_NOT_SUPPORTED"
 
@@ -206,6 +227,7 @@ def test_a_pair_is_only_counted(returns: str) -> None:
         ("PATTERN A RETURN COUNT(*), COUNT(*)", "DUPLICATE_COLUMN"),
         ("PATTERN A WITHIN 1 DAY TUMBLE RETURN COUNT(*) AS window_start", "DUPLICATE_COLUMN"),
         ("TYPE B AS x > 1 PATTERN A RETURN COUNT(*)", "UNKNOWN_TYPE"),
+        ("TYPE A AS x > 1 PATTERN A STRICT ON (B) RETURN COUNT(*)", "UNKNOWN_TYPE"),
         ("TYPE A AS x > 1, A AS x > 2 PATTERN A RETURN COUNT(*)", "DUPLICATE_TYPE"),
         ("TYPE A AS A.x > 1 PATTERN A RETURN COUNT(*)", "TYPE_NOT_LOCAL"),
         ("TYPE A AS SUM(A.x) > 1 PATTERN A RETURN COUNT(*)", "TYPE_NOT_LOCAL"),

@@ -9,6 +9,9 @@ import pytest
 from ostinato.event_queries.language.event_parser import parse_event_query
 from ostinato.event_queries.language.event_pattern import parse_event_pattern
 from ostinato.event_queries.language.event_query import (
+    ANY_NUMBER,
+    AT_MOST_ONE,
+    ONE_OR_MORE,
     Absent,
     AllOf,
     AnyOf,
@@ -25,17 +28,18 @@ from ostinato.event_queries.language.event_query import (
     ReturnMatches,
     Same,
     Selection,
+    StrictOn,
     TimeSpan,
     TimeWindows,
     TypeColumn,
     TypeDefinition,
+    Without,
 )
 from ostinato.event_queries.language.event_render import render_event_pattern
 from ostinato.expressions.parsing import parse_expression
 from ostinato.expressions.syntax import Name
 
 A, B, C = (OneEvent(letter, letter) for letter in "ABC")
-ONE_OR_MORE, ANY_NUMBER, AT_MOST_ONE = Quantifier
 
 
 def plus(body: EventPattern) -> EventPattern:
@@ -58,6 +62,16 @@ def ask(middle: str, returns: str = "COUNT(*)") -> EventQuery:
         ("A+ a[]", plus(OneEvent("A", "a"))),
         ("A*", Repeated(A, ANY_NUMBER)),
         ("A?", Repeated(A, AT_MOST_ONE)),
+        ("A{2}", Repeated(A, Quantifier(2, 2))),
+        ("A{2,3} a", Repeated(OneEvent("A", "a"), Quantifier(2, 3))),
+        ("(A){2,}", Repeated(A, Quantifier(2, None))),
+        ("SEQ(A, B){,3}", Repeated(InOrder((A, B)), Quantifier(0, 3))),
+        ("A{1,}", plus(A)),
+        ("A{0,1}", Repeated(A, AT_MOST_ONE)),
+        ("A+ WITHOUT C", Without(plus(A), Absent(C))),
+        ("A+ a without C c OR B", AnyOf((Without(plus(OneEvent("A", "a")), Absent(OneEvent("C", "c"))), B))),
+        ("SEQ(A, B) WITHOUT (B b OR C)", Without(InOrder((A, B)), Absent(AnyOf((OneEvent("B", "b"), C))))),
+        ("A+ WITHOUT B WITHOUT C", Without(Without(plus(A), Absent(B)), Absent(C))),
         ("SEQ(A)", InOrder((A,))),
         ("seq(A, B, A)", InOrder((A, B, A))),
         ("(SEQ(A, B+))+", plus(InOrder((A, plus(B))))),
@@ -87,6 +101,11 @@ def test_patterns(text: str, expected: EventPattern) -> None:
 def test_a_pattern_ends_where_the_next_clause_starts() -> None:
     assert parse_event_query("PATTERN A WHERE x > 1 RETURN COUNT(*)").pattern == A
     assert parse_event_query("PATTERN A+ STRICT RETURN COUNT(*)").pattern == plus(A)
+
+
+def test_strict_on_lists_types() -> None:
+    query = parse_event_query("PATTERN A+ STRICT ON (A, `my type`, A) WHERE x > 1 RETURN COUNT(*)")
+    assert (query.selection, query.strict_on) == (Selection.STRICT, StrictOn(("A", "my type")))
 
 
 # --- clauses ----------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from ostinato.api.event_builder import (
     event_or,
     event_repeat,
     event_seq,
+    event_without,
 )
 from ostinato.errors import QueryError
 from ostinato.event_queries.language.event_parser import parse_event_query
@@ -28,6 +29,7 @@ from ostinato.event_queries.language.event_query import (
     OneEvent,
     Quantifier,
     Repeated,
+    Without,
 )
 from ostinato.event_queries.language.event_render import render_event_pattern, render_event_query
 
@@ -44,6 +46,9 @@ QUERIES = [
     "PATTERN A WITHIN INTERVAL '1 00:00:00.000001' DAY TO SECOND RETURN COUNT(*)",
     "PATTERN A WITHIN 1 EVENT SLIDE 3 EVENTS RETURN COUNT( A ), avg(A.x * (1 + A.y)), min( `A`.x )",
     "PATTERN A WITHIN 10 EVENTS RETURN COUNT(*)",
+    "PATTERN A RETURN SUM(A.x) / COUNT(*), -(COUNT(*) + 1.5) * 2 AS z",
+    "PATTERN SEQ(A{2} a, (B OR C){1,3}, D{2,}, E{,4} e, F{0,1}) RETURN COUNT(*)",
+    "PATTERN SEQ(A, B+ b WITHOUT C c, SEQ(D, E)+ WITHOUT (F OR G g)) STRICT ON (A, `my type`) RETURN MATCHES",
 ]
 
 
@@ -79,7 +84,8 @@ def _larger(inner: st.SearchStrategy[EventPattern]) -> st.SearchStrategy[EventPa
         st.lists(inner, min_size=1, max_size=3).map(tuple).map(InOrder),
         several.map(AnyOf),
         several.map(AllOf),
-        st.builds(Repeated, inner, st.sampled_from(Quantifier)),
+        st.builds(Repeated, inner, st.builds(Quantifier, st.integers(0, 3), st.none() | st.integers(3, 5))),
+        st.builds(Without, inner, inner.map(Absent)).filter(lambda part: not isinstance(part.absent.body, Absent)),
         inner.map(Absent).map(lambda part: part.body if isinstance(part.body, Absent) else part),
     )
 
@@ -125,6 +131,9 @@ def test_every_method_of_the_builder_renders_its_clause() -> None:
         (event_seq("A", event_not(event_or("C", "D")), "B"), "SEQ(A, NOT (C OR D), B)"),
         (event_seq("A", event_not("C OR D"), "B"), "SEQ(A, NOT (C OR D), B)"),
         (event_repeat("A a", "?"), "A? a"),
+        (event_repeat(event_seq("A", "B"), "{2,3}"), "SEQ(A, B){2,3}"),
+        (event_seq("A", event_without("B+ b", "C c", "D")), "SEQ(A, B+ b WITHOUT (C c OR D))"),
+        (event_without(event_seq("A", "B"), "C"), "SEQ(A, B) WITHOUT C"),
         (event_and("A", event_seq("B", "C")), "A AND SEQ(B, C)"),
     ],
 )
@@ -136,6 +145,7 @@ def test_patterns_by_calls(built: EventBuilder, pattern: str) -> None:
     ("built", "words"),
     [
         (event_seq("A").strict(), "STRICT"),
+        (event_seq("A").strict("A", "my type"), "STRICT ON (A, `my type`)"),
         (event_seq("A").strict().skip_till_any_match(), ""),
         (event_seq("A").within(100), "WITHIN 100 EVENTS"),
         (event_seq("A").within(100, slide=10), "WITHIN 100 EVENTS SLIDE 10 EVENTS"),

@@ -96,6 +96,30 @@ def test_types_of_outputs() -> None:
         outputs("text", approximate=True)
 
 
+COMPUTED = {
+    "SUM(b.x) / COUNT(*)": "DECIMAL(38,6)",
+    "COUNT(*) * 2": "DECIMAL(38,0)",
+    "SUM(b.price) + 1": "DECIMAL(38,2)",
+    "AVG(b.x) - 0.5": "DOUBLE",
+    "MAX(b.x) + MIN(b.small)": "BIGINT",
+    "-MIN(b.price)": "DECIMAL(10,2)",
+}
+
+
+def test_types_of_arithmetic_are_those_of_spark() -> None:
+    items = ", ".join(f"{item} AS m{i}" for i, item in enumerate(COMPUTED))
+    result = typed(f"PATTERN B+ b RETURN {items}")
+    assert [t.spark_name(kind) for kind in result.output_types[0]] == list(COMPUTED.values())
+
+
+@pytest.mark.parametrize("numbers", ["text", "log10"])
+def test_arithmetic_needs_numbers(numbers: str) -> None:
+    with pytest.raises(QueryError, match="INVALID_OPTION") as caught:
+        typed("PATTERN B+ b RETURN COUNT(*) + 1", numbers=numbers)
+    assert "^" in str(caught.value)
+    assert refused("PATTERN B+ b RETURN MAX(b.day) - 1").code == "UNSUPPORTED_TYPE"
+
+
 def test_edges_of_windows_have_the_type_of_time() -> None:
     def edges(within: str, time: str) -> list[str]:
         result = typed(f"PATTERN B+ WITHIN {within} RETURN COUNT(*)", time=time).output_types[0]

@@ -37,6 +37,10 @@ MATCHES = """
     WHERE NEXT(s).district <> s.district AND SUM(s.duration) < f.duration
     WITHIN 1000 EVENTS SLIDE 100 EVENTS RETURN MATCHES LIMIT 5"""
 
+CONSECUTIVE = """
+    PATTERN SEQ(Request r, Travel{2,3} t WITHOUT Pickup p) STRICT ON (Request, Travel)
+    GROUP BY driver RETURN driver, SUM(t.duration) / COUNT(*) AS mean"""
+
 
 def rides(text: str) -> ost.EventsQuery:
     return ost.events(text, type=None if "TYPE" in text else "kind", time="ts")
@@ -45,6 +49,7 @@ def rides(text: str) -> ost.EventsQuery:
 QUERIES: dict[str, tuple[Any, Any]] = {
     "trends": (rides(TRENDS), RIDES),
     "trends_types_unknown": (rides(TRENDS), None),
+    "consecutive": (rides(CONSECUTIVE), RIDES),
     "pairs": (rides(PAIRS), RIDES),
     "matches": (rides(MATCHES), RIDES),
     "workload": (

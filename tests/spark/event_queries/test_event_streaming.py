@@ -28,6 +28,10 @@ QUERIES = {
         WITHIN 10 SECONDS TUMBLE RETURN COUNT(*), MIN(h.id)""",
     "the very next": f"""{HEAD} PATTERN SEQ(Low+ l, High h) STRICT GROUP BY symbol WITHIN 40 SECONDS SLIDE 20 SECONDS
         RETURN symbol, COUNT(*)""",
+    "counted, WITHOUT and arithmetic": f"""{HEAD} PATTERN SEQ(Low l, High{{1,3}} h WITHOUT Mid m) GROUP BY symbol
+        WITHIN 30 SECONDS SLIDE 15 SECONDS RETURN symbol, COUNT(*) * 2 AS n, SUM(h.id) / COUNT(h) AS mean""",
+    "consecutive among some types": f"""{HEAD} PATTERN SEQ(Low l, High h) STRICT ON (Low, High) WHERE Low.id % 3 > 0
+        GROUP BY symbol WITHIN 20 SECONDS TUMBLE RETURN symbol, COUNT(*)""",
     "matches": f"""{HEAD} PATTERN SEQ(Low l, High h) WHERE l.id + 5 > h.id GROUP BY symbol
         WITHIN 12 SECONDS SLIDE 6 SECONDS RETURN MATCHES""",
 }

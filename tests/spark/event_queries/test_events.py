@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -111,6 +112,18 @@ QUERIES = {
         "GROUP BY driver RETURN driver, COUNT(*) AS n"
     ),
     "pairs": "PATTERN SEQ(Request r, Travel t) AND SEQ(Request r, Travel t) WHERE SAME[driver] RETURN COUNT(*) AS n",
+    "a counted repetition": (
+        "PATTERN SEQ(Request r, Travel{2,3} t) WHERE SAME[driver] GROUP BY driver WITHIN 100 SECONDS TUMBLE "
+        "RETURN driver, COUNT(*) AS n, SUM(t.fare) AS f"
+    ),
+    "nothing inside of a repetition": (
+        "PATTERN SEQ(Request r, Travel+ t WITHOUT (Idle i OR Pickup p)) WHERE SAME[driver] AND p.speed < 20 "
+        "GROUP BY driver RETURN driver, COUNT(*) AS n, SUM(t.fare) AS f"
+    ),
+    "consecutive among some types": (
+        "PATTERN SEQ(Request r, Travel+ t) STRICT ON (Request, Travel) WHERE SAME[driver] AND Travel.speed < 30 "
+        "RETURN COUNT(*) AS n"
+    ),
     "matches": (
         "PATTERN SEQ(Request r, Travel+ t, Pickup p) WHERE SAME[driver] AND t.speed > 30 GROUP BY driver "
         "WITHIN 50 SECONDS RETURN MATCHES"
@@ -150,6 +163,21 @@ def test_types(df: DataFrame) -> None:
         "array<struct<variable:string,ts:timestamp,kind:string,driver:int,my district:string,speed:double,"
         "fare:decimal(8,2),x.y:bigint>>"
     )
+
+
+@pytest.mark.parametrize("same", ["", "WHERE SAME[driver]"])
+def test_arithmetic_gives_what_spark_computes_from_the_aggregates(df: DataFrame, table: pa.Table, same: str) -> None:
+    aggregates = {"n": "COUNT(*)", "f": "SUM(t.fare)", "s": "SUM(t.speed)", "l": "MIN(t.fare)", "x": "MAX(t.`x.y`)"}
+    items = ["f / n", "n * 2 - 1", "-(l + n) * 1.5", "s / n", "x / 2", "l / n", "(f - l) / 3"]
+    computed = [re.sub(r"[a-z]", lambda name: aggregates[name[0]], item) for item in items]
+    head = f"PATTERN SEQ(Request r, Travel t) {same} RETURN "
+    plain_items = ", ".join(f"{text} AS {name}" for name, text in aggregates.items())
+    computed_items = ", ".join(f"{text} AS m{i}" for i, text in enumerate(computed))
+    plain, query = (ost.events(head + each, type="kind", time="ts") for each in (plain_items, computed_items))
+    expected = df.transform(plain).selectExpr(*(f"{item} AS m{i}" for i, item in enumerate(items)))
+    result = df.transform(query)
+    assert [field.dataType for field in result.schema] == [field.dataType for field in expected.schema]
+    assert rows(result) == rows(expected) == rows(ost.match(query, table))
 
 
 # --- no rows ----------------------------------------------------------------------------------------------------------

@@ -135,7 +135,7 @@ def _quantified(cursor: Cursor, body: Pattern) -> Pattern:
         cursor.take()
         at_least, at_most = plain
     elif token.upper == "{" and cursor.ahead().upper != "-":
-        at_least, at_most = _bounds(cursor)
+        at_least, at_most = quantifier_bounds(cursor)
     else:
         return body
     greedy = not cursor.accept("?")
@@ -146,7 +146,8 @@ def _quantified(cursor: Cursor, body: Pattern) -> Pattern:
     return Quantified(body, at_least, at_most, greedy)
 
 
-def _bounds(cursor: Cursor) -> tuple[int, int | None]:
+def quantifier_bounds(cursor: Cursor) -> tuple[int, int | None]:
+    """The two numbers of `{n}`, `{n,m}`, `{n,}` or `{,m}`; None if there is no upper bound."""
     start = cursor.expect("{").span
     low = _bound(cursor)
     if cursor.accept(","):

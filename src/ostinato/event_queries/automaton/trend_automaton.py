@@ -69,9 +69,9 @@ class TrendAutomaton:
     def dump(self) -> str:
         """The automaton as text, one state a line; `!` marks an absence, `.` an accepting state.
 
-        >>> from ostinato.event_queries.language.event_query import Absent, InOrder, OneEvent, Repeated, Quantifier
+        >>> from ostinato.event_queries.language.event_query import ONE_OR_MORE, Absent, InOrder, OneEvent, Repeated
         >>> a, b, c = (OneEvent(name, name.lower()) for name in "ABC")
-        >>> print(build_trend_automaton(InOrder((a, Absent(c), Repeated(b, Quantifier.ONE_OR_MORE)))).dump())
+        >>> print(build_trend_automaton(InOrder((a, Absent(c), Repeated(b, ONE_OR_MORE)))).dump())
         start -> a 1
         1 -> !0 b 2
         2. -> b 2
@@ -155,11 +155,13 @@ def _determined(positions: Positions, ends: PatternEnds) -> _Drafted:
     """Subset construction: a state is the set of positions that one sequence of variables can lead to."""
     drafts = [_Draft(())]
     number: dict[tuple[int, ...], int] = {}
+    positions_of_states = 0
     for draft in drafts:  # grows during the loop
         for label, (targets, absent) in _next_positions(positions, ends, draft).items():
             if targets not in number:
                 number[targets] = len(drafts)
-                check_size(len(drafts))
+                positions_of_states += len(targets)
+                check_size(len(drafts), positions_of_states)
                 drafts.append(_state(positions, ends, targets, label))
             draft.steps[label] = (number[targets], tuple(sorted(absent)))
     return _Drafted(tuple(positions.labels), drafts)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ostinato.errors import QueryError, Span
 from ostinato.event_queries.language.event_query import (
@@ -18,9 +19,12 @@ from ostinato.event_queries.language.event_query import (
     OneEvent,
     Quantifier,
     Repeated,
+    Without,
 )
 
 MAX_STATES = 4_096
+MAX_POSITIONS_OF_STATES = 1_000_000
+"""Positions of all states together. `(A{0,60}){0,60}` has few states, but each stands for thousands of positions."""
 
 Absences = frozenset[int]
 NOTHING: Absences = frozenset()
@@ -64,10 +68,9 @@ class Positions:
                     any(each.may_be_empty for each in ends),
                 )
             case Repeated(body, times):
-                inner = self.add(body)
-                if times is not Quantifier.AT_MOST_ONE:
-                    self.connect(inner.last, inner.first)
-                return PatternEnds(inner.first, inner.last, inner.may_be_empty or times is not Quantifier.ONE_OR_MORE)
+                return self.repeated(body, times)
+            case Without(body, absent):
+                return self.without(body, absent)
             case Absent(span=span):
                 raise QueryError("NEGATION_MISPLACED", "NOT stands inside SEQ, beside something that occurs", span=span)
             case AllOf(span=span):
@@ -95,6 +98,30 @@ class Positions:
         if before is None and waiting:
             self.add(waiting[0])  # raises: nothing occurs
         return PatternEnds(joined_ends.first, self.more(joined_ends.last, waiting), joined_ends.may_be_empty)
+
+    def repeated(self, body: EventPattern, times: Quantifier) -> PatternEnds:
+        """`{n,m}` is m copies; a match may end in each from the n-th on. `{n,}` is n copies, and the last one loops.
+
+        If the body may be empty, its empty rounds count as the last ones, so a match may end in every copy.
+        """
+        copies = [self.add(body) for _ in range(times.at_most or max(times.at_least, 1))]
+        for before, after in pairwise(copies):
+            self.connect(before.last, after.first)
+        if times.at_most is None:
+            self.connect(copies[-1].last, copies[-1].first)
+        fewest = 0 if copies[0].may_be_empty else times.at_least
+        last = {position: absent for each in copies[max(fewest, 1) - 1 :] for position, absent in each.last.items()}
+        return PatternEnds(copies[0].first, last, fewest == 0)
+
+    def without(self, body: EventPattern, absent: Absent) -> PatternEnds:
+        """WITHOUT: the absence belongs to every step between two positions of the body."""
+        start = len(self.label_of)
+        ends = self.add(body)
+        added = frozenset((self.numbered(absent),))
+        for follow in self.follow[start:]:
+            for after, absences in follow.items():
+                follow[after] = {each | added for each in absences}
+        return ends
 
     def joined(self, left: PatternEnds, right: PatternEnds) -> PatternEnds:
         self.connect(left.last, right.first)
@@ -132,10 +159,10 @@ def _check_beside(neighbour: PatternEnds, absent: Absent) -> None:
         )
 
 
-def check_size(states: int) -> None:
-    if states >= MAX_STATES:
+def check_size(states: int, positions: int = 0) -> None:
+    if states >= MAX_STATES or positions > MAX_POSITIONS_OF_STATES:
         raise QueryError(
             "PATTERN_TOO_LARGE",
-            f"the pattern needs more than {MAX_STATES:,} states",
-            hint="give variables that stand in several places different names, or use fewer of them",
+            f"the pattern needs more than {MAX_STATES:,} states, or too much memory for them",
+            hint="use smaller numbers in {n,m}, or give variables that stand in several places different names",
         )

@@ -11,12 +11,17 @@ from ostinato.event_queries.language.event_conditions import ConditionBinder, So
 from ostinato.event_queries.language.event_names import EventNames
 from ostinato.event_queries.language.event_outputs import bind_outputs
 from ostinato.event_queries.language.event_query import (
+    Absent,
+    AnyOf,
     BoundEventQuery,
     EventQuery,
+    OneEvent,
     ReturnAggregates,
     ReturnItem,
+    Selection,
     TypeColumn,
     TypeDefinition,
+    Without,
 )
 from ostinato.expressions.parsing import parse_expression
 from ostinato.expressions.syntax import Column, ColumnRef, Expr, Name, Operator, rebuild, string_literal
@@ -51,12 +56,14 @@ def bind_event_query(
     conditions = ConditionBinder(names).bind_all(query.where)
     same = tuple(dict.fromkeys(names.column(column, same.span) for same in query.same for column in same.columns))
     group_by = tuple(dict.fromkeys(names.listed(column, "GROUP") for column in query.group_by))
+    between = _strict_events(query, names)
     return BoundEventQuery(
-        query=query,
+        query=_with_absence(query, between),
+        written=query,
         columns=tuple(columns),
         variables=names.variables,
-        absent_variables=names.absent,
-        qualifies=_qualifies(names, tests, conditions),
+        absent_variables=(*names.absent, *(event.variable for event in between)),
+        qualifies=_qualifies(names, tests, conditions) | {event.variable: tests[event.type] for event in between},
         time=names.listed(query.time, "TIME"),
         same=same,
         group_by=group_by,
@@ -91,14 +98,37 @@ def with_keys(query: EventQuery, keys: Sequence[str]) -> EventQuery:
     return replace(query, group_by=names, returns=returns)
 
 
+def _strict_events(query: EventQuery, names: EventNames) -> tuple[OneEvent, ...]:
+    """An event for each type of STRICT ON. Its variable can't be named, so no condition of WHERE applies to it."""
+    if query.strict_on is None:
+        return ()
+    result = []
+    for kind in query.strict_on.types:
+        variable = f"strict on {kind}"
+        while variable in names.type_of:
+            variable += "'"
+        result.append(OneEvent(kind, variable, query.strict_on.span))
+    return tuple(result)
+
+
+def _with_absence(query: EventQuery, between: tuple[OneEvent, ...]) -> EventQuery:
+    """STRICT ON as WITHOUT around the whole pattern, which all engines know."""
+    if not between:
+        return query
+    absent = Absent(between[0] if len(between) == 1 else AnyOf(between))
+    return replace(query, pattern=Without(query.pattern, absent), selection=Selection.ANY, strict_on=None)
+
+
 def _without_spans(expr: Expr) -> Expr:
     """The expression without positions, because it isn't part of the query's text."""
     return replace(rebuild(expr, _without_spans), span=None)
 
 
 def _type_tests(query: EventQuery, names: EventNames) -> dict[str, Expr]:
-    """For each type of the pattern, the condition over one event's columns."""
+    """For each type of the pattern and of STRICT ON, the condition over one event's columns."""
     types = query.types
+    spans = {} if query.strict_on is None else dict.fromkeys(query.strict_on.types, query.strict_on.span)
+    spans |= {name: event.span for name, event in names.types.items()}
     if types is None:
         raise QueryError(
             "TYPE_COLUMN_MISSING",
@@ -107,12 +137,12 @@ def _type_tests(query: EventQuery, names: EventNames) -> dict[str, Expr]:
         )
     if isinstance(types, TypeColumn):
         kind = Column(names.column(types.column, types.span))
-        return {name: Operator("=", (kind, string_literal(name))) for name in names.types}
+        return {name: Operator("=", (kind, string_literal(name))) for name in spans}
     tests = {definition.type: ConditionBinder(names).type_test(definition) for definition in types}
-    for name, event in names.types.items():
+    for name, span in spans.items():
         if name not in tests:
             hint = did_you_mean(name, tests) or f"the types are {', '.join(tests)}"
-            names.fail("UNKNOWN_TYPE", f"TYPE doesn't define '{name}'", event.span, hint)
+            names.fail("UNKNOWN_TYPE", f"TYPE doesn't define '{name}'", span, hint)
     return tests
 
 

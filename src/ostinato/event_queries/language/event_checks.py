@@ -14,14 +14,14 @@ from ostinato.event_queries.language.event_query import (
     EventQuery,
     InOrder,
     OneEvent,
-    Quantifier,
     Repeated,
     ReturnAggregates,
     TypeColumn,
+    Without,
     inner,
     occurrences,
 )
-from ostinato.expressions.syntax import Call, ColumnRef, Star
+from ostinato.expressions.syntax import Call, Star, walk
 
 
 def check_event_query(query: EventQuery) -> None:
@@ -51,8 +51,10 @@ def repeating_variables(pattern: EventPattern) -> frozenset[str]:
         case OneEvent() | Absent():
             return frozenset()
         case Repeated(body, times):
-            again = () if times is Quantifier.AT_MOST_ONE else variables_outside_not(body)
+            again = () if times.at_most == 1 else variables_outside_not(body)
             return repeating_variables(body).union(again)
+        case Without(body=body):
+            return repeating_variables(body)
         case AnyOf(parts) | AllOf(parts) | InOrder(parts):
             repeating = frozenset[str]().union(*(repeating_variables(part) for part in parts))
             if not isinstance(pattern, InOrder):
@@ -73,7 +75,9 @@ def can_be_empty(pattern: EventPattern) -> bool:
         case AnyOf(parts):
             return any(can_be_empty(part) for part in parts)
         case Repeated(body, times):
-            return times is not Quantifier.ONE_OR_MORE or can_be_empty(body)
+            return times.at_least == 0 or can_be_empty(body)
+        case Without(body=body):
+            return can_be_empty(body)
 
 
 def starts_with_not(pattern: EventPattern) -> bool:
@@ -90,7 +94,7 @@ def _edge_is_not(pattern: EventPattern, edge: int) -> bool:
             return True
         case InOrder(parts):
             return _edge_is_not(parts[edge], edge)
-        case Repeated(body=body):
+        case Repeated(body=body) | Without(body=body):
             return _edge_is_not(body, edge)
         case AnyOf(parts) | AllOf(parts):
             return any(_edge_is_not(part, edge) for part in parts)
@@ -162,14 +166,15 @@ class _QueryChecks:
         if len(query.pattern.parts) != 2:
             self._declined("AND joins two patterns, no more", query.pattern.span)
         for absent in absent_parts(query.pattern):
-            self._declined("a pattern with AND can't have a NOT", absent.span)
+            self._declined("a pattern with AND can't have a NOT or a WITHOUT", absent.span)
+        if query.strict_on is not None:
+            self._declined("a pattern with AND can't have STRICT ON", query.strict_on.span)
         if not isinstance(query.returns, ReturnAggregates):
             self._declined("the pairs of a pattern with AND can be counted, not returned", query.pattern.span)
         for item in query.returns.items:
-            expr = item.expression
-            counts = isinstance(expr, Call) and expr.name == "count" and expr.args == (Star(),) and not expr.distinct
-            if not (counts or isinstance(expr, ColumnRef)):
-                self._declined("a pattern with AND allows no aggregate but COUNT(*)", expr.span)
+            for call in walk(item.expression):
+                if isinstance(call, Call) and (call.name, call.args, call.distinct) != ("count", (Star(),), False):
+                    self._declined("a pattern with AND allows no aggregate but COUNT(*)", call.span)
 
     def _declined(self, message: str, span: Span | None) -> NoReturn:
         hint = "PATTERN P1 AND P2 ... RETURN COUNT(*) counts the pairs of matches"
@@ -196,9 +201,19 @@ class _QueryChecks:
                     self._negation(part, in_sequence=False)
             case Repeated(body=body):
                 self._negation(body, in_sequence=False)
+            case Without(body, absent):
+                self._without(body, absent)
+                self._negation(body, in_sequence=False)
+
+    def _without(self, body: EventPattern, absent: Absent) -> None:
+        options = absent.body.parts if isinstance(absent.body, AnyOf) else (absent.body,)
+        if not all(isinstance(option, OneEvent) for option in options):
+            self._misplaced("WITHOUT takes one event type, or types joined by OR", absent.span)
+        if isinstance(body, OneEvent | Absent):
+            self._misplaced("WITHOUT follows a pattern of several events: nothing lies inside of one", absent.span)
 
     def _misplaced(self, message: str, span: Span | None) -> NoReturn:
-        self._fail("NEGATION_MISPLACED", message, span, "e.g. SEQ(A, NOT C, B)")
+        self._fail("NEGATION_MISPLACED", message, span, "e.g. SEQ(A, NOT C, B) or SEQ(A, B+ WITHOUT C)")
 
     def _neighbours(self, parts: tuple[EventPattern, ...]) -> None:
         if all(isinstance(part, Absent) for part in parts):

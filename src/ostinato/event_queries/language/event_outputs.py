@@ -1,13 +1,14 @@
-"""RETURN -> output columns by name: GROUP BY columns, window edges, aggregates over the matches."""
+"""RETURN -> output columns by name: GROUP BY columns, window edges, aggregates over the matches, and arithmetic."""
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import NoReturn, TypeGuard
 
 from ostinato.clause.language import vocabulary
 from ostinato.errors import Span
 from ostinato.event_queries.language.event_names import EventNames
 from ostinato.event_queries.language.event_query import (
+    ComputedItem,
     EventQuery,
     EventWindows,
     GroupColumn,
@@ -18,12 +19,16 @@ from ostinato.event_queries.language.event_query import (
     TrendAggregate,
     TrendFunction,
     WindowEdge,
+    aggregate_name,
 )
 from ostinato.event_queries.language.event_terms import AGGREGATES, TermReader
-from ostinato.expressions.syntax import Call, ColumnRef, Star, walk
+from ostinato.expressions.syntax import Call, Column, ColumnRef, Expr, Literal, Operator, Star, rebuild, walk
 
 MATCH_COLUMNS = ("match_number", "match_start", "match_end", "events")
 """The columns of RETURN MATCHES besides those of GROUP BY."""
+
+ARITHMETIC = ("+", "-", "*", "/", "neg", "pos")
+"""The operators between aggregates."""
 
 Outputs = tuple[tuple[str, OutputItem], ...]
 
@@ -67,9 +72,27 @@ class _OutputBinder:
         expr = item.expression
         if isinstance(expr, ColumnRef):
             return self._column(item, expr)
-        if not isinstance(expr, Call) or vocabulary.aggregate_name(expr.name) not in AGGREGATES:
-            self._refuse(item)
-        return item.name, self._aggregate(expr)
+        if _is_aggregate(expr):
+            return item.name, self._aggregate(expr)
+        return item.name, self._computed(expr)
+
+    def _computed(self, expr: Expr) -> ComputedItem:
+        """Arithmetic over at least one aggregate, and numbers."""
+        aggregates: dict[TrendAggregate, Expr] = {}
+
+        def over_aggregates(node: Expr) -> Expr:
+            if _is_aggregate(node):
+                return aggregates.setdefault(self._aggregate(node), Column(aggregate_name(len(aggregates)), node.span))
+            if isinstance(node, Operator) and node.op in ARITHMETIC:
+                return rebuild(node, over_aggregates)
+            if not isinstance(node, Literal) or node.kind != "number":
+                self._refuse(node)
+            return node
+
+        expression = over_aggregates(expr)
+        if not aggregates:
+            self._refuse(expr)
+        return ComputedItem(expression, tuple(aggregates))
 
     def _column(self, item: ReturnItem, expr: ColumnRef) -> tuple[str, OutputItem]:
         """With windows, WINDOW_START is the start of the window, even if the input has a column of that name."""
@@ -107,16 +130,16 @@ class _OutputBinder:
         written = ".".join(part.text for part in expr.parts)
         self.names.fail("COLUMN_NOT_GROUPED", f"'{written}' isn't a column of GROUP BY", expr.span, hint)
 
-    def _refuse(self, item: ReturnItem) -> NoReturn:
-        calls = [node for node in walk(item.expression) if isinstance(node, Call)]
+    def _refuse(self, expr: Expr) -> NoReturn:
+        calls = [node for node in walk(expr) if isinstance(node, Call)]
         for call in calls:
             if vocabulary.aggregate_name(call.name) in AGGREGATES:
                 break
             self.terms.read(Call(call.name, (), call.distinct, call.semantics, call.span))
         self.names.fail(
             "INVALID_RETURN",
-            "RETURN takes columns of GROUP BY, WINDOW_START, WINDOW_END and aggregates",
-            item.expression.span,
+            "RETURN takes columns of GROUP BY, WINDOW_START, WINDOW_END, aggregates, and + - * / between aggregates",
+            expr.span,
             "compute other expressions from the result" if calls else f"aggregates: {', '.join(AGGREGATES).upper()}",
         )
 
@@ -143,6 +166,10 @@ class _OutputBinder:
             name = ", ".join(sorted(variables))
             self.names.fail("VARIABLE_UNDER_NOT", f"'{name}' stands under NOT: no match binds it", span)
         return bound
+
+
+def _is_aggregate(expr: Expr) -> TypeGuard[Call]:
+    return isinstance(expr, Call) and vocabulary.aggregate_name(expr.name) in AGGREGATES
 
 
 def _written(argument: object) -> str:

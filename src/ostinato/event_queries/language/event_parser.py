@@ -14,6 +14,7 @@ from ostinato.event_queries.language.event_query import (
     ReturnMatches,
     Same,
     Selection,
+    StrictOn,
     TypeColumn,
     TypeDefinition,
     WindowEdge,
@@ -111,7 +112,7 @@ class _QueryParser:
         pattern = EventPatternParser(cursor).pattern()
         names = {name for event in occurrences(pattern) for name in (event.type, event.variable)}
         self.expressions = EventExpressionParser(cursor, frozenset(names))
-        selection = self._selection()
+        selection, strict_on = self._selection()
         same, where = self._where() if cursor.accept("WHERE") else ((), ())
         group_by = self._columns("GROUP BY") if cursor.accept("GROUP", "BY") else ()
         bound = event_bound(cursor) if cursor.accept("WITHIN") else None
@@ -126,6 +127,7 @@ class _QueryParser:
             group_by=group_by,
             bound=bound,
             selection=selection,
+            strict_on=strict_on,
             source=source,
             text=cursor.text,
         )
@@ -174,15 +176,24 @@ class _QueryParser:
 
     # --- WHERE ---
 
-    def _selection(self) -> Selection:
+    def _selection(self) -> tuple[Selection, StrictOn | None]:
         cursor = self.cursor
         if cursor.accept("STRICT"):
-            return Selection.STRICT
+            return Selection.STRICT, self._strict_on() if cursor.accept("ON") else None
         if cursor.accept("SKIP", "TILL", "NEXT", "MATCH"):
-            return Selection.NEXT
+            return Selection.NEXT, None
         if not cursor.accept("SKIP", "TILL", "ANY", "MATCH") and cursor.sees("SKIP"):
             cursor.fail("expected SKIP TILL NEXT MATCH or SKIP TILL ANY MATCH", hint="or STRICT")
-        return Selection.ANY
+        return Selection.ANY, None
+
+    def _strict_on(self) -> StrictOn:
+        """`(A, B)` behind STRICT ON."""
+        cursor = self.cursor
+        start = cursor.expect("(", hint="STRICT ON (A, B) lists event types").span
+        types = [cursor.name("an event type")[0].text]
+        while cursor.accept(","):
+            types.append(cursor.name("an event type")[0].text)
+        return StrictOn(tuple(dict.fromkeys(types)), start.to(cursor.expect(")").span))
 
     def _where(self) -> tuple[tuple[Same, ...], tuple[Expr, ...]]:
         cursor = self.cursor

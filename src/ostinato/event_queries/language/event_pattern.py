@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from ostinato.clause.language.pattern_parser import quantifier_bounds
 from ostinato.errors import Span
 from ostinato.event_queries.language.event_query import (
+    ANY_NUMBER,
+    AT_MOST_ONE,
+    ONE_OR_MORE,
     Absent,
     AllOf,
     AnyOf,
@@ -12,6 +16,7 @@ from ostinato.event_queries.language.event_query import (
     OneEvent,
     Quantifier,
     Repeated,
+    Without,
 )
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.lexer import Kind
@@ -22,10 +27,13 @@ MAX_NESTING = 50
 NOT_A_TYPE = frozenset("AND OR NOT".split())
 """Words that need quotes as the name of a type."""
 
-NOT_A_VARIABLE = NOT_A_TYPE | frozenset("STRICT SKIP WHERE GROUP WITHIN RETURN".split())
+NOT_A_VARIABLE = NOT_A_TYPE | frozenset("STRICT SKIP WHERE GROUP WITHIN WITHOUT RETURN".split())
 """Words that need quotes as the name of a variable, because they may follow a type."""
 
-_TIMES = {times.value: times for times in Quantifier}
+MAX_REPETITIONS = 1_000
+"""The largest number in a quantifier. The automaton has a state for each repetition."""
+
+_TIMES = {"+": ONE_OR_MORE, "*": ANY_NUMBER, "?": AT_MOST_ONE}
 
 
 def parse_event_pattern(text: str) -> EventPattern:
@@ -33,7 +41,7 @@ def parse_event_pattern(text: str) -> EventPattern:
 
     >>> parse_event_pattern("SEQ(A a, B+)")
     InOrder(parts=(OneEvent(type='A', variable='a'), \
-Repeated(body=OneEvent(type='B', variable='B'), times=<Quantifier.ONE_OR_MORE: '+'>)))
+Repeated(body=OneEvent(type='B', variable='B'), times=Quantifier(at_least=1, at_most=None))))
     """
     cursor = Cursor(text)
     pattern = EventPatternParser(cursor).pattern()
@@ -67,6 +75,15 @@ class EventPatternParser:
         return parts[0] if len(parts) == 1 else AllOf(tuple(parts), self._since(start))
 
     def _element(self) -> EventPattern:
+        """`Travel+ t WITHOUT Pickup p`, or an element without WITHOUT."""
+        cursor, start = self.cursor, self.cursor.token.span
+        element = self._plain_element()
+        while cursor.sees("WITHOUT"):
+            word = cursor.take().span
+            element = Without(element, Absent(self._plain_element(), self._since(word)), self._since(start))
+        return element
+
+    def _plain_element(self) -> EventPattern:
         cursor, token = self.cursor, self.cursor.token
         if cursor.accept("NOT"):
             if cursor.sees("NOT"):
@@ -113,10 +130,10 @@ class EventPatternParser:
         times = self._times()
         variable = self._variable() if self._at_variable() else name.text
         event = OneEvent(name.text, variable, self._since(span))
-        if times is None and cursor.token.upper in _TIMES:
+        if times is None and self._at_quantifier():
             cursor.fail(
                 f"the quantifier follows the type, not the variable '{variable}'",
-                hint=f"write {name.text}{cursor.token.text} {variable}",
+                hint=f"write {name.text}{cursor.token.text}{'...}' if cursor.sees('{') else ''} {variable}",
             )
         return event if times is None else Repeated(event, times, self._since(span))
 
@@ -130,19 +147,26 @@ class EventPatternParser:
         return body if times is None else Repeated(body, times, self._since(start))
 
     def _times(self) -> Quantifier | None:
-        cursor = self.cursor
-        if cursor.sees("{"):
-            cursor.fail("event queries have the quantifiers +, * and ? only", hint="SEQ(A, A, A+) is three or more")
-        times = _TIMES.get(cursor.token.upper)
-        if times is None:
+        cursor, start = self.cursor, self.cursor.token.span
+        if not self._at_quantifier():
             return None
-        cursor.take()
-        if cursor.token.upper in _TIMES:
+        times = Quantifier(*quantifier_bounds(cursor)) if cursor.sees("{") else _TIMES[cursor.take().text]
+        if max(times.at_least, times.at_most or 0) > MAX_REPETITIONS:
+            cursor.fail(
+                f"a quantifier of an event query goes up to {MAX_REPETITIONS:,}",
+                code="INVALID_QUANTIFIER",
+                span=self._since(start),
+                hint="+ and * have no limit",
+            )
+        if self._at_quantifier():
             cursor.fail(
                 f"expected one quantifier, found a second one: {cursor.describe()}",
                 hint="all matches count, so there is no greedy or reluctant; nest with parentheses: (A+)?",
             )
         return times
+
+    def _at_quantifier(self) -> bool:
+        return self.cursor.token.upper in (*_TIMES, "{")
 
     def _at_variable(self) -> bool:
         token = self.cursor.token

@@ -53,15 +53,34 @@ class AllOf:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-class Quantifier(enum.Enum):
-    ONE_OR_MORE = "+"
-    ANY_NUMBER = "*"
-    AT_MOST_ONE = "?"
+@dataclass(frozen=True, slots=True)
+class Quantifier:
+    """The number of repetitions. `at_most` None: no limit."""
+
+    at_least: int
+    at_most: int | None
+
+    @property
+    def text(self) -> str:
+        """The quantifier as written, in its shortest form.
+
+        >>> [Quantifier(*bounds).text for bounds in ((1, None), (0, 1), (3, 3), (2, None), (0, 5))]
+        ['+', '?', '{3}', '{2,}', '{0,5}']
+        """
+        if self in _SHORT:
+            return _SHORT[self]
+        if self.at_least == self.at_most:
+            return f"{{{self.at_least}}}"
+        return f"{{{self.at_least},{'' if self.at_most is None else self.at_most}}}"
+
+
+ONE_OR_MORE, ANY_NUMBER, AT_MOST_ONE = Quantifier(1, None), Quantifier(0, None), Quantifier(0, 1)
+_SHORT = {ONE_OR_MORE: "+", ANY_NUMBER: "*", AT_MOST_ONE: "?"}
 
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """`P+`, `P*`, `P?`."""
+    """`P+`, `P*`, `P?`, `P{2,5}`."""
 
     body: EventPattern
     times: Quantifier
@@ -76,7 +95,17 @@ class Absent:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-EventPattern = OneEvent | InOrder | AnyOf | AllOf | Repeated | Absent
+@dataclass(frozen=True, slots=True)
+class Without:
+    """`P WITHOUT C`: no event of C lies strictly between two events of P that follow one another in the match."""
+
+    body: EventPattern
+    absent: Absent
+    """One event, or `OR` of single events."""
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+EventPattern = OneEvent | InOrder | AnyOf | AllOf | Repeated | Absent | Without
 
 
 def inner(pattern: EventPattern) -> tuple[EventPattern, ...]:
@@ -88,6 +117,8 @@ def inner(pattern: EventPattern) -> tuple[EventPattern, ...]:
             return parts
         case Repeated(body=body) | Absent(body=body):
             return (body,)
+        case Without(body, absent):
+            return (body, absent)
 
 
 def occurrences(pattern: EventPattern) -> Iterator[OneEvent]:
@@ -130,6 +161,14 @@ class Selection(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class StrictOn:
+    """`STRICT ON (A, B)`: no event of these types lies strictly between two events that follow one another."""
+
+    types: tuple[str, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class TimeSpan:
     """`WITHIN 30 MINUTES` alone: last.time - first.time <= length."""
 
@@ -167,7 +206,7 @@ Bound = TimeSpan | EventSpan | TimeWindows | EventWindows
 
 @dataclass(frozen=True, slots=True)
 class ReturnItem:
-    """`expression AS name`: a GROUP BY column, WINDOW_START, WINDOW_END, or an aggregate."""
+    """`expression AS name`: a GROUP BY column, WINDOW_START, WINDOW_END, or arithmetic over aggregates."""
 
     name: str
     expression: Expr
@@ -207,6 +246,8 @@ class EventQuery:
     group_by: tuple[Name, ...] = ()
     bound: Bound | None = None
     selection: Selection = Selection.ANY
+    strict_on: StrictOn | None = None
+    """The types of STRICT ON; only with `Selection.STRICT`. Binding replaces it by `Without` around the pattern."""
     source: str | None = None
     """The table named by FROM."""
     text: str | None = field(default=None, compare=False, repr=False)
@@ -238,6 +279,19 @@ class TrendAggregate:
 
 
 @dataclass(frozen=True, slots=True)
+class ComputedItem:
+    """`SUM(t.x) / COUNT(*)`: arithmetic over aggregates, each a `Column` with the name `aggregate_name(i)`."""
+
+    expression: Expr
+    aggregates: tuple[TrendAggregate, ...]
+
+
+def aggregate_name(number: int) -> str:
+    """The name of an aggregate inside a computed item."""
+    return f"aggregate {number}"
+
+
+@dataclass(frozen=True, slots=True)
 class GroupColumn:
     column: str
 
@@ -247,7 +301,7 @@ class WindowEdge(enum.Enum):
     END = "window_end"
 
 
-OutputItem = GroupColumn | WindowEdge | TrendAggregate
+OutputItem = GroupColumn | WindowEdge | TrendAggregate | ComputedItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +337,9 @@ class BoundEventQuery:
     """A query with resolved names and sorted conditions."""
 
     query: EventQuery
+    """The query with TYPE and TIME, and with `Without` in place of STRICT ON."""
+    written: EventQuery
+    """The query with TYPE and TIME, otherwise as written. Its text gives the same query when it is read again."""
     columns: tuple[str, ...]
     """All columns of the input."""
     variables: tuple[str, ...]

@@ -26,6 +26,7 @@ from ostinato.event_queries.language.event_query import (
     TimeWindows,
     TypeColumn,
     TypeDefinition,
+    Without,
 )
 from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Call, ColumnRef, Name
@@ -51,7 +52,8 @@ def render_event_query(query: EventQuery) -> str:
     """
     lines = [*_head(query), f"PATTERN {render_event_pattern(query.pattern)}"]
     if query.selection is not Selection.ANY:
-        lines.append(query.selection.value)
+        types = "" if query.strict_on is None else f" ON ({', '.join(map(render_word, query.strict_on.types))})"
+        lines.append(query.selection.value + types)
     conditions = [*(_same(same) for same in query.same), *(render_expression(expr) for expr in query.where)]
     if conditions:
         lines.append("WHERE " + " AND ".join(conditions))
@@ -115,8 +117,11 @@ def render_event_pattern(pattern: EventPattern) -> str:
             return " AND ".join(_grouped(part, AnyOf, AllOf) for part in parts)
         case Repeated(body, times):
             if isinstance(body, OneEvent):
-                return _event(body, times.value)
-            return _grouped(body, AnyOf, AllOf, Repeated, Absent) + times.value
+                return _event(body, times.text)
+            return _grouped(body, AnyOf, AllOf, Repeated, Absent, Without) + times.text
+        case Without(body, absent):
+            outside = _grouped(body, AnyOf, AllOf, Absent)
+            return f"{outside} WITHOUT {_grouped(absent.body, AnyOf, AllOf, Absent, Without)}"
         case Absent(body):
             return "NOT " + _grouped(body, AnyOf, AllOf, Absent)
 

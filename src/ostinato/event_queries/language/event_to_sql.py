@@ -15,12 +15,14 @@ from ostinato.event_queries.language.event_query import (
     AllOf,
     AnyOf,
     BoundEventQuery,
+    ComputedItem,
     EventPattern,
     EventSpan,
     EventWindows,
     GroupColumn,
     InOrder,
     OneEvent,
+    OutputItem,
     Repeated,
     ReturnMatches,
     RunCondition,
@@ -30,6 +32,7 @@ from ostinato.event_queries.language.event_query import (
     TrendAggregate,
     TrendFunction,
     WindowEdge,
+    Without,
 )
 from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Aggregate, Column, Expr, Navigation
@@ -121,8 +124,8 @@ class _Translation:
             case AnyOf(parts):
                 return "(" + " | ".join(self._pattern(part) for part in parts) + ")"
             case Repeated(body, times):
-                return f"({self._pattern(body)}){times.value}"
-            case Absent():
+                return f"({self._pattern(body)}){times.text}"
+            case Absent() | Without():
                 raise self._cannot("NOT compares times, but the clause orders rows of the same time")
             case AllOf():
                 raise self._cannot("AND pairs matches")
@@ -198,12 +201,14 @@ class _Translation:
 
     # --- aggregates ---
 
-    def _item(self, output: GroupColumn | WindowEdge | TrendAggregate, measures: dict[str, str]) -> str:
+    def _item(self, output: OutputItem, measures: dict[str, str]) -> str:
         match output:
             case GroupColumn(column):
                 return quote(column)
             case WindowEdge():
                 raise self._cannot("the clause has no windows")
+            case ComputedItem():
+                raise self._cannot("counts and sums are BIGINT in SQL, so arithmetic with them is rounded differently")
             case TrendAggregate(TrendFunction.COUNT, None):
                 return "COUNT(*)"
             case TrendAggregate(TrendFunction.AVG, variables, value):

@@ -6,7 +6,7 @@ its own (`TypedEventsPlan.plan`) with new numbers. It replaces the untyped plan.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,18 +15,32 @@ from numpy.typing import NDArray
 
 from ostinato.clause.plan.typed_plan import check_condition
 from ostinato.errors import QueryError, errors_quoting
-from ostinato.event_queries.language.event_query import GroupColumn, TimeSpan, TimeWindows, WindowEdge
+from ostinato.event_queries.language.event_query import (
+    GroupColumn,
+    TimeSpan,
+    TimeWindows,
+    WindowEdge,
+    aggregate_name,
+)
 from ostinato.event_queries.plan.event_adjacency import Comparison, as_pair_condition
 from ostinato.event_queries.plan.event_plan import EventsPlan, PlanNumbering, QueryPlan, assembled
 from ostinato.event_queries.plan.event_program import EdgeTest, Program, Slot, SlotKind
-from ostinato.event_queries.plan.output_slots import AverageOutput, CountOutput, Output, SlotOutput
+from ostinato.event_queries.plan.output_slots import (
+    AggregateOutput,
+    AverageOutput,
+    ComputedOutput,
+    CountOutput,
+    Output,
+    SlotOutput,
+)
 from ostinato.expressions import types as t
-from ostinato.expressions.syntax import Case, Cast, Column, Expr, Literal, Navigation, Operator
+from ostinato.expressions.syntax import Case, Cast, Column, Expr, Literal, Navigation, Operator, walk
 from ostinato.expressions.types import Settings
 from ostinato.expressions.typing import type_of
 from ostinato.expressions.values.vectors import Vector
 from ostinato.expressions.values.zones import DAY_US
 from ostinato.kernels.numbers.number_columns import MAX_DIGITS, NumberForm
+from ostinato.rows.column_leaves import by_column_name
 
 MAX_EXACT_PRECISION = 18
 """Decimals with more digits don't fit into 64 bits as unscaled integers."""
@@ -54,6 +68,11 @@ class TypedEventsPlan:
         """The type of a slot's values; None if the slot counts events."""
         value = self.plan.queries[query].programs[0].slots[slot].value
         return None if value < 0 else self.value_types[value]
+
+    def aggregate_type(self, query: int, output: AggregateOutput) -> pa.DataType:
+        """The type of an aggregate's column."""
+        slots = self.plan.queries[query].programs[0].slots
+        return _aggregate_type(output, slots, self.value_types, self.form, self.approximate)
 
 
 def type_events(
@@ -91,9 +110,12 @@ def type_events(
     for test in result.pair_tests:
         check_condition(type_of(test, types.of_event, settings), test.span)
     values = tuple(types.of(value) for value in result.values)
-    outputs = tuple(types.outputs(query, values, form, approximate) for query in result.queries)
+    outputs = []
+    for query in result.queries:
+        with errors_quoting(query.bound.query.text):
+            outputs.append(types.outputs(query, values, form, approximate))
     inputs = {item.expr: types.of(item.expr) for item in result.inputs}
-    return TypedEventsPlan(result, settings, inputs, values, outputs, form, approximate)
+    return TypedEventsPlan(result, settings, inputs, values, tuple(outputs), form, approximate)
 
 
 class _Types:
@@ -209,7 +231,8 @@ class _Types:
     def outputs(
         self, query: QueryPlan, values: tuple[pa.DataType, ...], form: NumberForm, approximate: bool
     ) -> tuple[pa.DataType, ...]:
-        slots = query.programs[0].slots
+        def of_aggregate(output: AggregateOutput) -> pa.DataType:
+            return _aggregate_type(output, query.programs[0].slots, values, form, approximate)
 
         def kind_of(output: Output) -> pa.DataType:
             match output:
@@ -217,16 +240,48 @@ class _Types:
                     return self.of(Column(name))
                 case WindowEdge():
                     return window_type(query, self.of(Column(query.bound.time)))
-                case CountOutput():
-                    return number_type(t.INT64, form, approximate)
-                case AverageOutput():
-                    return t.DOUBLE
-                case SlotOutput(i):
-                    kind = t.INT64 if slots[i].kind is SlotKind.COUNT else values[slots[i].value]
-                    is_sum = slots[i].kind in (SlotKind.COUNT, SlotKind.SUM)
-                    return number_type(kind, form, approximate) if is_sum else kind
+                case ComputedOutput(expression, aggregates):
+                    return self.computed(expression, [of_aggregate(each) for each in aggregates], form)
+                case _:
+                    return of_aggregate(output)
 
         return tuple(kind_of(output) for _, output in query.outputs)
+
+    def computed(self, expression: Expr, kinds: Sequence[pa.DataType], form: NumberForm) -> pa.DataType:
+        """The type of arithmetic over aggregates of these types, by Spark's rules."""
+        if form is not NumberForm.DECIMAL:
+            raise QueryError(
+                "INVALID_OPTION",
+                f'RETURN can\'t compute with aggregates that are numbers="{form.value}"',
+                span=expression.span,
+                hint="return the aggregates alone, or leave numbers out",
+            )
+        by_name = {aggregate_name(i): kind for i, kind in enumerate(kinds)}
+        for node in walk(expression):
+            if isinstance(node, Column) and not t.is_numeric(by_name[node.name]):
+                kind = t.spark_name(by_name[node.name])
+                raise QueryError(
+                    "UNSUPPORTED_TYPE", f"RETURN computes with numbers only, this is {kind}", span=node.span
+                )
+        return type_of(expression, by_column_name(by_name), self.settings)
+
+
+def _aggregate_type(
+    output: AggregateOutput,
+    slots: Sequence[Slot],
+    values: Sequence[pa.DataType],
+    form: NumberForm,
+    approximate: bool,
+) -> pa.DataType:
+    match output:
+        case CountOutput():
+            return number_type(t.INT64, form, approximate)
+        case AverageOutput():
+            return t.DOUBLE
+        case SlotOutput(i):
+            kind = t.INT64 if slots[i].kind is SlotKind.COUNT else values[slots[i].value]
+            is_sum = slots[i].kind in (SlotKind.COUNT, SlotKind.SUM)
+            return number_type(kind, form, approximate) if is_sum else kind
 
 
 def number_type(kind: pa.DataType, form: NumberForm, approximate: bool) -> pa.DataType:

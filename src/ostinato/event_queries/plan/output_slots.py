@@ -6,7 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ostinato.event_queries.automaton.trend_automaton import TrendAutomaton
-from ostinato.event_queries.language.event_query import GroupColumn, TrendAggregate, TrendFunction, WindowEdge
+from ostinato.event_queries.language.event_query import (
+    ComputedItem,
+    GroupColumn,
+    OutputItem,
+    TrendAggregate,
+    TrendFunction,
+    WindowEdge,
+)
 from ostinato.event_queries.plan.event_program import Slot, SlotKind
 from ostinato.expressions.syntax import Expr
 
@@ -31,7 +38,18 @@ class AverageOutput:
     number: int
 
 
-Output = GroupColumn | WindowEdge | CountOutput | SlotOutput | AverageOutput
+AggregateOutput = CountOutput | SlotOutput | AverageOutput
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedOutput:
+    """Arithmetic over aggregates; see `ComputedItem`."""
+
+    expression: Expr
+    aggregates: tuple[AggregateOutput, ...]
+
+
+Output = GroupColumn | WindowEdge | AggregateOutput | ComputedOutput
 
 
 class OutputSlots:
@@ -42,9 +60,16 @@ class OutputSlots:
         self.numbered = numbered
         self.numbers: dict[Slot, int] = {}
 
-    def output(self, item: GroupColumn | WindowEdge | TrendAggregate) -> Output:
-        if not isinstance(item, TrendAggregate):
-            return item
+    def output(self, item: OutputItem) -> Output:
+        match item:
+            case TrendAggregate():
+                return self.aggregate(item)
+            case ComputedItem(expression, aggregates):
+                return ComputedOutput(expression, tuple(self.aggregate(each) for each in aggregates))
+            case _:
+                return item
+
+    def aggregate(self, item: TrendAggregate) -> AggregateOutput:
         if item.variables is None:
             return CountOutput()
         if item.function is TrendFunction.AVG:

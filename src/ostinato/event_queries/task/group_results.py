@@ -13,11 +13,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.event_queries.language.event_query import GroupColumn, WindowEdge
+from ostinato.errors import errors_quoting
+from ostinato.event_queries.language.event_query import GroupColumn, WindowEdge, aggregate_name
 from ostinato.event_queries.plan.event_program import NO_WINDOW, Numbers, QueryResults, SlotKind
 from ostinato.event_queries.plan.event_types import TypedEventsPlan
-from ostinato.event_queries.plan.output_slots import AverageOutput, CountOutput, SlotOutput
+from ostinato.event_queries.plan.output_slots import AverageOutput, ComputedOutput, CountOutput, SlotOutput
 from ostinato.expressions import types as t
+from ostinato.expressions.evaluate import evaluate
+from ostinato.expressions.syntax import Column, Expr
 from ostinato.kernels.numbers import number_columns as tn
 from ostinato.kernels.numbers.python_numbers import Extended
 from ostinato.rows.times import times_of
@@ -182,9 +185,22 @@ def _column(context: OutputContext, results: QueryResults, output: Any, kind: pa
                 array = _number_column(typed, values, present, describe_row, _scale(context, i), is_count=False)
         case AverageOutput(total, number):
             array = _average(results.slots[total], results.slots[number], _scale(context, total))
+        case ComputedOutput():
+            array = _computed(context, results, output)
         case _:
             assert_never(output)
     return array if array.type == kind else array.cast(kind)
+
+
+def _computed(context: OutputContext, results: QueryResults, output: ComputedOutput) -> pa.Array:
+    """Arithmetic over the columns of aggregates. It is the same evaluator in process and in Spark's workers."""
+    typed = context.typed
+    columns: dict[Expr, pa.Array] = {
+        Column(aggregate_name(i)): _column(context, results, each, typed.aggregate_type(context.query, each))
+        for i, each in enumerate(output.aggregates)
+    }
+    with errors_quoting(typed.plan.queries[context.query].bound.query.text):
+        return evaluate(output.expression, columns.get, len(results.sequence), typed.settings)
 
 
 def _number_column(

@@ -55,7 +55,7 @@ def event_stream_task(shuffle: Shuffle, task: EventsTask) -> EventBucketTask:
     shipped = shuffle.shipped.schema
     plan = shuffle.typed.plan
     definition = EventsDefinition(
-        queries=tuple(render_event_query(query.bound.query) for query in plan.queries),
+        queries=tuple(render_event_query(query.bound.written) for query in plan.queries),
         names=task.names,
         columns=columns_as_json(shuffle.source.df.schema),
         shipped=described(shipped),
