@@ -10,7 +10,7 @@ from ostinato.report.sample_events import make_trades
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PICTURE = (ROOT / "docs" / "images" / "head-and-shoulders.svg").read_text(encoding="utf-8")
+PICTURE = (ROOT / "docs" / "images" / "fall-and-rise.svg").read_text(encoding="utf-8")
 
 
 def shown_as(value: object) -> str:

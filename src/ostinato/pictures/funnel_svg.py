@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
-from ostinato.pictures.svg import element, text
+from ostinato.pictures.svg import element, escape, text
 
 _WIDTH, _MARGIN, _ROW, _BAR, _NAMES = 760.0, 18.0, 46.0, 18.0, 150.0
 _LEFT, _RIGHT = _MARGIN + _NAMES, 742.0

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ostinato.pictures.plot_axis import is_number
 from ostinato.pictures.plot_tones import shortened
-from ostinato.pictures.svg import escaped
+from ostinato.pictures.svg import escape
 
 _MOST_ROWS = 20
 _LONGEST_CELL = 60
@@ -23,15 +23,15 @@ def svg_block(svg: str) -> str:
 
 def facts_block(facts: Sequence[tuple[str, Any]], caption: str) -> str:
     """A table of names and values."""
-    rows = "".join(f'<tr><th scope="row">{escaped(name)}</th><td>{_words(value)}</td></tr>' for name, value in facts)
-    return f"<table><caption>{escaped(caption)}</caption><tbody>{rows}</tbody></table>"
+    rows = "".join(f'<tr><th scope="row">{escape(name)}</th><td>{_words(value)}</td></tr>' for name, value in facts)
+    return f"<table><caption>{escape(caption)}</caption><tbody>{rows}</tbody></table>"
 
 
 def table_block(table: pa.Table, caption: str, *, most: int = _MOST_ROWS) -> str:
     """The first rows of a table, and the number of the others."""
     is_right = [is_number(kind) for kind in table.schema.types]
     head = "".join(
-        f'<th scope="col"{_right(right)}>{escaped(shortened(name, _LONGEST_CELL))}</th>'
+        f'<th scope="col"{_right(right)}>{escape(shortened(name, _LONGEST_CELL))}</th>'
         for name, right in zip(table.column_names, is_right, strict=True)
     )
     shown = table.slice(0, most)
@@ -43,7 +43,7 @@ def table_block(table: pa.Table, caption: str, *, most: int = _MOST_ROWS) -> str
     left_out = table.num_rows - shown.num_rows
     more = f"<p>and {left_out:,} more {'row' if left_out == 1 else 'rows'}</p>" if left_out > 0 else ""
     return (
-        f'<div style="overflow-x:auto"><table><caption>{escaped(caption)}</caption>'
+        f'<div style="overflow-x:auto"><table><caption>{escape(caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{more}"
     )
 
@@ -55,7 +55,7 @@ def html_page(title: str, style: str, body: str) -> str:
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escaped(title)}</title>
+<title>{escape(title)}</title>
 <style>
 {style}</style>
 </head>
@@ -76,8 +76,8 @@ def _words(value: Any) -> str:
     else:
         words = str(value)
     if len(words) <= _LONGEST_CELL:
-        return escaped(words)
-    return f'<span title="{escaped(words[:1000])}">{escaped(shortened(words, _LONGEST_CELL))}</span>'
+        return escape(words)
+    return f'<span title="{escape(words[:1000])}">{escape(shortened(words, _LONGEST_CELL))}</span>'
 
 
 def _right(right: bool) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from ostinato.pictures.plot_axis import Axis, number_words, tick_words
 from ostinato.pictures.plot_tones import Tones, shortened, text_width
 from ostinato.pictures.plotted_matches import Line, PlottedMatch, key_words
-from ostinato.pictures.svg import Scale, element, escaped, line_path, round_ticks, text
+from ostinato.pictures.svg import Scale, element, escape, line_path, round_ticks, text
 
 _RIGHT, _TOP, _BOTTOM = 18.0, 48.0, 28.0
 _MOST_ROWS = 1_200
@@ -119,7 +119,7 @@ class _Drawing:
         at = match.x[row].item()
         words = " · ".join((match.labels[row], number_words(float(match.y[row])), self.axis.words(at)))
         place = point or (self.x(at), self.floor)
-        return element("g", element("title", escaped(words)) + self.tones.mark(match.labels[row], *place))
+        return element("g", element("title", escape(words)) + self.tones.mark(match.labels[row], *place))
 
 
 def broken_path(points: Sequence[Point | None], css: str) -> str:
