@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+import ostinato as ost
 from ostinato.api.summaries import summary
 
 _KINDS = {"search": 0.16, "browse": 0.14, "cart": 0.12, "pay": 0.08, "leave": 0.50}
@@ -30,7 +31,12 @@ def shop_events(count: int = 400, seed: int = 7) -> pa.Table:
 def summary_picture() -> str:
     """The SVG text: 60 events kept of 400, with what was lost."""
     shop = summary(
-        "search (browse|cart)+ pay", type="kind", order_by="at", within="5 minutes", size=60, types=tuple(_KINDS)
+        "search (browse|cart)+ pay",
+        type="kind",
+        time="at",
+        within="5 minutes",
+        size=60,
+        event_types=ost.EventTypes(declared=tuple(_KINDS)),
     )
     events = shop_events()
     return shop.feed(events).ask().svg(exact=shop.exact(events).count) + "\n"

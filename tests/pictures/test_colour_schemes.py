@@ -72,7 +72,7 @@ def test_paths_in_words() -> None:
 
 def test_a_summary_in_words() -> None:
     table = pa.table({"ts": [datetime(2024, 1, 1, 0, i) for i in range(5)], "kind": list("ABBCA")})
-    answer = ost.summary("A B* C", type="kind", order_by="ts", within="9 minutes", size=9).feed(table).ask()
+    answer = ost.summary("A B* C", type="kind", time="ts", within="9 minutes", size=9).feed(table).ask()
     assert description(answer.svg(exact=8)) == (
         "A B* C: 4 matches among 5 of 5 events",
         "A time line of 5 events of the types A, B, C, from 2024-01-01 00:00:00 to 2024-01-01 00:04:00. 4 of them are "

@@ -18,7 +18,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 def answer(letters: str, **options: Any) -> ost.SummaryAnswer:
     times = [datetime(2024, 1, 1) + timedelta(minutes=at) for at in range(len(letters))]
     table = pa.table({"ts": times, "kind": pa.array(list(letters), pa.string()), "x": [1.5] * len(letters)})
-    given = {"type": "kind", "order_by": "ts", "within": "5 minutes", "size": 20}
+    given = {"type": "kind", "time": "ts", "within": "5 minutes", "size": 20}
     return ost.summary("A B* C", **{**given, **options}).feed(table).ask()
 
 

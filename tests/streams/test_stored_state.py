@@ -196,7 +196,7 @@ def test_no_number_of_a_summary_crashes(value: int) -> None:
 def test_an_infinite_value_to_sum_is_refused(value: float, keyed_types: tuple[str, ...] | None) -> None:
     """Tests the rows of keys, and the summary of events that all keys share."""
     events = pa.table({"k": [1, 1], "at": [1, 2], "kind": ["A", "B"], "x": [-0.375, -1.25]})
-    options = {"type": "kind", "order_by": "at", "partition_by": "k", "within": 9, "size": 4}
+    options = {"type": "kind", "time": "at", "keys": "k", "within": 9, "size": 4}
     summary = ost.summary("A B", aggregate="SUM(x)", **options, event_types=ost.EventTypes(keyed=keyed_types))
     blob = Blob(summary.feed(events).to_bytes(), Section.SUMMARY)
     for number in (-0.375, -1.25):

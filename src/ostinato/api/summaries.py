@@ -230,8 +230,7 @@ class StreamSummary(SummaryRequest, Query):
             if trigger_events is not None:
                 raise QueryError("INVALID_OPTION", "trigger_events are for streams", hint=_AT_HINT)
             rows = run_batch(self, df, at)
-        keys = ", ".join(quote(key) for key in self.columns.keys)
-        counts = rows.selectExpr(*filter(None, [keys]), "asked_at", "seen", "size(kept) AS kept")
+        counts = rows.selectExpr(*map(quote, self.columns.keys), "asked_at", "seen", "size(kept) AS kept")
         report = RunReport("report.table counts the events of each key, once it runs", counts)
         return SummaryResult(self, rows, report, df)
 

@@ -119,11 +119,11 @@ def test_rows_of_a_key_are_in_order(t: DataFrame) -> None:
 
 def test_correlate_gives_the_same_rows_as_sql(t: DataFrame, table: pa.Table) -> None:
     expected = in_process(QUERY, table)
-    assert comparable(ost.correlate(QUERY).run(t)) == expected
-    assert comparable(ost.correlate(QUERY, strategy="archive_first", recent_rows=2).run(t)) == expected
+    assert comparable(ost.correlate(QUERY).run(t).table) == expected
+    assert comparable(ost.correlate(QUERY, strategy="archive_first", recent_rows=2).run(t).table) == expected
     archive_of_others = t.where("symbol IN ('A', 'B')")
     expected_of_two = in_process(QUERY, table, table.filter(pa.compute.is_in(table["symbol"], pa.array(["A", "B"]))))
-    assert comparable(ost.correlate(QUERY, archive=archive_of_others).run(t)) == expected_of_two
+    assert comparable(ost.correlate(QUERY, archive=archive_of_others).run(t).table) == expected_of_two
 
 
 # --- where it may stand -----------------------------------------------------------------------------------------------

@@ -202,7 +202,7 @@ def test_a_workload_is_one_dataframe(df: DataFrame, table: pa.Table) -> None:
     queries = {name: text for name, text in QUERIES.items() if "TYPE" not in text}
     workload = ost.Workload(queries, type="kind", time="ts", numbers="text")
     expected, result = workload.run(table), workload.run(df)
-    assert result.rows.columns == expected.rows.column_names
+    assert result.table.columns == expected.table.column_names
     assert rows(result.table) == rows(expected.table)
     for name in ("groups", "windows", "matches"):
         assert rows(result[name]) == rows(expected[name])

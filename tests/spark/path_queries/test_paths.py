@@ -49,10 +49,10 @@ def test_rounds_of_joins_equal_one_process(spark: SparkSession, simple: bool) ->
     options: dict[str, Any] = {"start": starts, "simple": simple, "max_hops": 3}
     expected = ost.paths(QUERIES, node_types=types, **options).run(triples)
     df, kinds = spark.createDataFrame(triples.to_pandas()), spark.createDataFrame(types.to_pandas())
-    result = ost.paths(QUERIES, node_types=kinds, **options).run(df)
+    result = ost.paths(QUERIES, node_types=kinds, **options).run(df).table
     assert expected.table.num_rows > 30
     assert rows_of(row.asDict() for row in result.collect()) == rows_of(expected.table.to_pylist())
-    ends = ost.paths(QUERIES, node_types=kinds, **options, end=["n2", "n3"]).run(df)
+    ends = ost.paths(QUERIES, node_types=kinds, **options, end=["n2", "n3"]).run(df).table
     assert rows_of(row.asDict() for row in ends.collect()) == [
         row for row in rows_of(expected.table.to_pylist()) if row[-1] in ("n2", "n3")
     ]
@@ -63,7 +63,7 @@ def test_starts_may_be_a_dataframe(spark: SparkSession) -> None:
     df = spark.createDataFrame(triples.to_pandas())
     starts = spark.createDataFrame([("n1",), ("n1",), (None,)], "who string")
     expected = ost.paths("a / ^a", start="n1").run(triples)
-    assert rows_of(row.asDict() for row in ost.paths("a / ^a", start=starts).run(df).collect()) == rows_of(
+    assert rows_of(row.asDict() for row in ost.paths("a / ^a", start=starts).run(df).table.collect()) == rows_of(
         expected.table.to_pylist()
     )
 
@@ -83,7 +83,7 @@ def test_types_that_are_numbers(spark: SparkSession) -> None:
         ost.paths(many, start="n1", node_types=kinds).run(df)
     with pytest.raises(ost.QueryError, match="node_types is a DataFrame"):
         ost.paths("a[P]", start="n1", node_types=types).run(df)
-    assert ost.paths(many, start="n1").run(df).count() == 0  # no node has a type
+    assert ost.paths(many, start="n1").run(df).table.count() == 0  # no node has a type
 
 
 def test_bounds_and_very_long_paths_are_refused(spark: SparkSession) -> None:

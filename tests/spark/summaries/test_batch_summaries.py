@@ -194,7 +194,7 @@ def test_trigger_events_are_for_streams(df: DataFrame) -> None:
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        ({"unknown_types": "refuse"}, "SUMMARY_UNKNOWN_TYPE"),
+        ({"event_types": ost.EventTypes(unknown="refuse")}, "SUMMARY_UNKNOWN_TYPE"),
         ({"aggregate": "SUM(n / 0D)"}, "UNKNOWN_COLUMN"),
         ({"size": 600, "within": "1 day", "expression": "A (B|C|X)* C"}, "NUMBER_TOO_LARGE"),
     ],

@@ -51,7 +51,7 @@ def summary(**changes: Any) -> ost.StreamSummary:
         "size": 6,
         "aggregate": "SUM(price)",
         "keys": ("account", "region"),
-        "half_life": 20,
+        "eviction": ost.Eviction(half_life=20),
         "buckets": 4,
     }
     return ost.summary(**{**settings, **changes})

@@ -58,7 +58,8 @@ def test_without_a_bound_the_rows_are_those_of_one_process(df: DataFrame, table:
     result, expected = workload.run(df), workload.run(table)
     assert rows(result.table) == rows(expected.table)
     assert rows(result["q3"]) == rows(expected["q3"])
-    assert result.report.table is None and result.table_with_report is None
+    assert result.report.table.count() == 0
+    assert str(result.report).startswith("Nothing was bounded")
 
 
 def test_a_bound_gives_a_subset_and_reports_losses(spark: SparkSession) -> None:
@@ -101,7 +102,7 @@ def test_metrics_have_a_row_for_each_task_and_query(df: DataFrame) -> None:
     metrics = result.report.table.collect()
     assert {row["query"] for row in metrics} == {"q1", "q2"} and 2 <= len(metrics) <= 6
     assert all(row["dropped"] == 0 for row in metrics)
-    assert "report" not in result.rows.columns
+    assert "report" not in result.table.columns
     assert result.table.count() == ost.Workload([FIRST, SECOND]).run(df).table.count()
 
 
@@ -135,5 +136,5 @@ def test_both_forms_in_one_workload(df: DataFrame, table: pa.Table) -> None:
     result, expected = workload.run(df), workload.run(table)
     for name in workload.names:
         assert rows(result[name]) == rows(expected[name])
-    assert sorted(result.rows.columns) == sorted(expected.rows.column_names)
+    assert sorted(result.table.columns) == sorted(expected.table.column_names)
     assert result.table.groupBy("query").count().count() == 3
