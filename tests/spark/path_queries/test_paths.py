@@ -75,7 +75,7 @@ def test_types_that_are_numbers(spark: SparkSession) -> None:
     expected = ost.paths(".[`1`]", start=starts, node_types=types).run(triples)
     df = spark.createDataFrame(triples.to_pandas())
     kinds = spark.createDataFrame([("n1", 1), ("n2", 2), ("n3", 1), ("n4", None)], "node string, kind int")
-    result = ost.paths(".[`1`]", start=starts, node_types=kinds).run(df)
+    result = ost.paths(".[`1`]", start=starts, node_types=kinds).run(df).table
     assert expected.table.num_rows > 0
     assert rows_of(row.asDict() for row in result.collect()) == rows_of(expected.table.to_pylist())
     many = [f"a[t{i}]" for i in range(40)]
