@@ -202,7 +202,7 @@ def test_large_numbers_beside_nulls_stay_exact_in_pandas() -> None:
 
 
 @by_name
-@pytest.mark.parametrize("table", [5, None, "text", {"a": [1]}, [], object()], ids=str)
+@pytest.mark.parametrize("table", [5, None, "text", {"a": [1]}, [], object()], ids=lambda table: type(table).__name__)
 def test_what_is_no_table_is_refused(make: Callable[[], Any], table: Any) -> None:
     with pytest.raises(ost.QueryError, match="NOT_A_TABLE"):
         ost.match(make(), table)
