@@ -45,7 +45,7 @@ def _marks(replies: Sequence[Reply], questions: Sequence[Question], seconds: flo
         recalls.append(right / max(1, len(question.answers)))
         if reply.answers:
             accuracies.append(right / len(reply.answers))
-    reports = [reply.found.report for reply in replies if reply.found is not None]
+    reports = [reply.result.walk for reply in replies if reply.result is not None]
     return Marks(
         recall=fmean(recalls),
         accuracy=fmean(accuracies) if accuracies else 0.0,

@@ -19,7 +19,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ostinato.errors import EnvironmentFault, MatchError, OstinatoError, QueryError, unwrap
+from ostinato.errors import EnvironmentFault, MatchError, OstinatoError, OstinatoWarning, QueryError, unwrap
 
 if TYPE_CHECKING:
     from ostinato.api.clause_builder import PatternQuery, pattern
@@ -164,6 +164,7 @@ __all__ = [
     "MatchError",
     "MatchRecognizeQuery",
     "OstinatoError",
+    "OstinatoWarning",
     "PathsQuery",
     "PathsResult",
     "PatternQuery",

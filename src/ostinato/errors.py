@@ -134,6 +134,7 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
 _RENAMED_OPTIONS = {
     "order_by": ("time", "time=..."),
     "partition_by": ("keys", "keys=..."),
+    "group_by": ("keys", "keys=..."),
     **{
         name: ("eviction", f"eviction=ost.Eviction({name}=...)")
         for name in ("strategy", "probabilities", "tick", "half_life", "seed")

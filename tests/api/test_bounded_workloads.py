@@ -103,7 +103,7 @@ def test_a_thousand_queries() -> None:
 def test_queries_with_a_state_in_common_are_shared_by_default() -> None:
     table, queries = some_events(200), [FIRST, SECOND, OTHER_KEYS]
     found = ost.Workload(queries).run(table)
-    assert ENUMERATED_AFTER_ALL not in found.run.statistics
+    assert ENUMERATED_AFTER_ALL not in found.counters.statistics
     assert found.table.equals(ost.Workload(queries, sharing="never").run(table).table)
     told = ost.explain(ost.Workload(queries), table).text
     assert "shared matcher: q1, q2\n" in told and "enumeration of matches: q3\n" in told
@@ -118,10 +118,10 @@ def test_a_state_that_grows_large_is_given_up_for_the_enumerator(monkeypatch: py
     table = some_events(200)
     exact = ost.Workload(queries, sharing="never").run(table)
     shared = ost.Workload(queries).run(table)
-    assert shared.table.equals(exact.table) and ENUMERATED_AFTER_ALL not in shared.run.statistics
+    assert shared.table.equals(exact.table) and ENUMERATED_AFTER_ALL not in shared.counters.statistics
     monkeypatch.setattr(planning, "MOST_HELD_A_QUERY", 5_000)
     enumerated = ost.Workload(queries).run(table)
-    assert enumerated.table.equals(exact.table) and enumerated.run.statistics == {ENUMERATED_AFTER_ALL: 2}
+    assert enumerated.table.equals(exact.table) and enumerated.counters.statistics == {ENUMERATED_AFTER_ALL: 2}
     assert f"{ENUMERATED_AFTER_ALL}  2" in ost.explain(enumerated).text
 
 

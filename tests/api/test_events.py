@@ -51,7 +51,7 @@ def test_arithmetic_between_aggregates() -> None:
     workload = ost.Workload({"one": text, "two": "PATTERN SEQ(C, B+) RETURN COUNT(*)"}, type="kind", time="ts")
     found = workload.run(PAPER)
     assert found["one"].to_pylist() == [expected]
-    assert found.to_pylist()[0]["aggregates"] == {**expected, "count(*)": None}
+    assert found.table.to_pylist()[0]["aggregates"] == {**expected, "count(*)": None}
 
 
 def test_division_by_zero_follows_the_ansi_setting() -> None:
@@ -277,7 +277,7 @@ def test_a_workload_gives_what_its_queries_give() -> None:
         for name, text in MANY.items():
             assert result[name].equals(ost.match(asked(text), table)), name
     assert list(result) == list(MANY)
-    assert result.run.statistics
+    assert result.counters.statistics
 
 
 def test_all_rows_of_a_workload_together() -> None:

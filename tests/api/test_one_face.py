@@ -160,7 +160,7 @@ def test_only_clauses_are_cut_into_slices(make: Callable[[], Any], option: dict[
 @pytest.mark.parametrize("option", ["keys", "time", "type", "numbers"])
 def test_options_of_a_finished_query_stay_as_they_are(make: Callable[[], Any], option: str) -> None:
     query = make()
-    with pytest.raises(ost.QueryError, match="has its options already") as caught:
+    with pytest.raises(ost.QueryError, match="has its own") as caught:
         ost.match(query, table_of(query), **{option: "text"})
     assert caught.value.code == "INVALID_OPTION"
 
@@ -228,7 +228,10 @@ def test_keys_of_an_event_query_are_its_group_by() -> None:
     named = "PATTERN SEQ(home, pay) RETURN COUNT(*) AS found, USER AS who"
     assert ost.match(named, CLICKS, type="page", time="ts", keys="user").to_pylist() == [{"found": 1, "who": "u"}]
     grouped = "PATTERN SEQ(home, pay) GROUP BY page RETURN COUNT(*) AS found"
-    assert ost.events(grouped, keys="user").query == ost.events(grouped).query  # the text counts
+    query = ost.events(grouped, type="page", time="ts", keys="user")  # the text counts
+    assert query.bound(CLICKS.column_names).group_by == ("page",)
+    other = ost.events(event_query(), keys="page")  # the last argument counts
+    assert other.bound(CLICKS.column_names).group_by == ("page",)
     matches = ost.match("PATTERN SEQ(home, pay) RETURN MATCHES", CLICKS, type="page", time="ts", keys="user")
     assert matches["user"].to_pylist() == ["u"]
 
@@ -271,3 +274,81 @@ def test_both_forms_of_within_are_valid_in_both_languages() -> None:
         assert ost.match(text, timed).num_rows == 2
         events = f"PATTERN SEQ(home, cart) WITHIN {length} RETURN COUNT(*) AS n"
         assert ost.match(events, timed, type="page", time="ts").to_pylist() == [{"n": 2}]
+
+
+# --- bad input --------------------------------------------------------------------------------------------------------
+
+WRONG = [5, b"x", object(), 2.5, {"a": 1}, [None], [[]]]
+BUILDER_CALLS: list[Callable[[Any], Any]] = [
+    ost.event_seq,
+    lambda value: ost.event_repeat("A", value),
+    lambda value: ost.event_without("A+", value),
+    lambda value: ost.event_seq("A").same(value),
+    lambda value: ost.event_seq("A").where(value),
+    lambda value: ost.event_seq("A").group_by(value),
+    lambda value: ost.event_seq("A").returns(value),
+    lambda value: ost.event_seq("A").strict(value),
+    lambda value: ost.event_seq("A").type(value),
+    lambda value: ost.event_seq("A").time(value),
+    lambda value: ost.pattern("A").order_by(value),
+    lambda value: ost.pattern("A").skip_to_last(value),
+]
+OTHER_CALLS: list[Callable[[Any], Any]] = [
+    lambda value: ost.match(value, CLICKS),
+    ost.explain,
+    lambda value: ost.plot(value, CLICKS),
+    ost.events,
+    lambda value: ost.events(EVENTS, type=value, time="ts").bound(CLICKS.column_names),
+    lambda value: ost.events(EVENTS, time=value),
+    lambda value: ost.events(EVENTS, keys=value),
+    lambda value: ost.match_recognize(CLAUSE, keys=value),
+    lambda value: ost.Workload([EVENTS], [value]),
+    lambda value: ost.Workload([EVENTS], clock=value),
+    ost.correlate,
+    lambda value: ost.funnel(value, keys="user", time="at"),
+    lambda value: ost.funnel(["a", "b"], keys=value, time="at", type="page"),
+    lambda value: ost.summary(value, type="page", time="ts", within=5, size=3),
+    lambda value: ost.summary("a", type="page", time="ts", within=5, size=3, eviction=value),
+    lambda value: ost.paths(value, start="a"),
+    lambda value: ost.paths("r", start="a", clock=value).run(TRIPLES),
+    lambda value: ost.graph(TRIPLES, columns=value),
+]
+
+
+@pytest.mark.parametrize("call", [*BUILDER_CALLS, *OTHER_CALLS], ids=range(len(BUILDER_CALLS) + len(OTHER_CALLS)))
+@pytest.mark.parametrize("value", WRONG, ids=lambda value: type(value).__name__)
+def test_wrong_kinds_of_values_raise_our_errors(call: Callable[[Any], Any], value: Any) -> None:
+    with pytest.raises(ost.OstinatoError):
+        call(value)
+
+
+@pytest.mark.parametrize("option", ["x", "y", "keys"])
+def test_a_result_chooses_the_columns_of_its_drawing(option: str) -> None:
+    with pytest.raises(ost.QueryError, match="takes no"):
+        ost.plot(workload().run(CLICKS), **{option: "n"})
+    with pytest.raises(ost.QueryError, match=r"takes no|has its own"):
+        ost.plot(workload(), CLICKS, **{option: "n"})
+
+
+def test_a_workload_of_matches_is_drawn_by_query() -> None:
+    texts = ["PATTERN SEQ(home, pay) RETURN MATCHES", "PATTERN SEQ(home, cart) RETURN MATCHES"]
+    result = ost.Workload(texts, type="page", time="ts").run(CLICKS)
+    assert result.plot().title.startswith("5 matches in 2 keys")
+    assert result.plot("q2").title.startswith("3 matches")
+
+
+def test_a_drawing_keeps_the_limit_of_its_query() -> None:
+    limited = "PATTERN SEQ(home, cart) RETURN MATCHES LIMIT 1"
+    assert ost.plot(limited, CLICKS, type="page", time="ts").title.startswith("1 match")
+
+
+def test_a_frame_with_two_columns_of_one_name_is_read() -> None:
+    frame = pd.DataFrame([[1, "home", 0, 0], [2, "pay", 0, 0]], columns=["ts", "page", "z", "z"])
+    assert ost.match(EVENTS, frame, type="page", time="ts").to_dict("records") == [{"found": 1}]
+    with pytest.raises(ost.QueryError, match="TABLE_NOT_READABLE"):
+        ost.match(EVENTS, pd.DataFrame({"ts": [10**30], "page": ["home"]}), type="page", time="ts")
+
+
+def test_a_step_that_no_event_is_warns() -> None:
+    with pytest.warns(ost.OstinatoWarning, match="'Pay'"):
+        ost.funnel(["home", "Pay"], keys="user", type="page", time="at").run(CLICKS)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from benchmarks.pictures.readme_picture import readme_picture
+from benchmarks.pictures.readme_picture import FALL_AND_RISE, readme_picture
 from benchmarks.pictures.summary_picture import summary_picture
-
-from ostinato.report.stories import HEAD_AND_SHOULDERS
 
 
 def test_the_picture_of_the_readme_is_svg_and_the_same_each_time() -> None:
@@ -17,7 +15,7 @@ def test_the_picture_of_the_readme_is_svg_and_the_same_each_time() -> None:
     root = ElementTree.fromstring(picture)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     labels = {node.text for node in root.iter("{http://www.w3.org/2000/svg}text")}
-    assert labels >= set(HEAD_AND_SHOULDERS.marked)
+    assert labels >= set(FALL_AND_RISE.marked)
     assert picture.replace("http://www.w3.org/2000/svg", "").count("http") == 0
 
 

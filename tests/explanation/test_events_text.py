@@ -70,7 +70,7 @@ def test_explain_names_the_engines_that_run(sharing: str) -> None:
     for name, patterns in WORKLOADS.items():
         texts = [f"TYPE kind TIME ts PATTERN {pattern}" for pattern in patterns]
         workload = ost.Workload(texts, sharing=sharing)
-        counted = workload.run(TABLE).run.statistics
+        counted = workload.run(TABLE).counters.statistics
         ran = {engine: counted[engine] for engine in (ON_GRAPHLETS, BY_THEMSELVES, ON_ONE_LOG) if engine in counted}
         assert sum(ran.values()) == len(texts)
         assert told(ost.explain(workload, TABLE).text) == ran, name
@@ -80,6 +80,6 @@ def test_explain_names_the_engines_that_run(sharing: str) -> None:
 def test_a_query_with_a_pair_condition_costs_the_plain_ones_nothing(more: tuple[str, ...]) -> None:
     def updates(*patterns: str) -> int:
         found = ost.Workload([f"TYPE kind TIME ts PATTERN {pattern}" for pattern in patterns]).run(TABLE)
-        return found.run.statistics.get("lane updates", 0)
+        return found.counters.statistics.get("lane updates", 0)
 
     assert updates(*PLAIN, *more) - updates(*more) == updates(*PLAIN) > 0

@@ -89,7 +89,7 @@ def use_events(text: str) -> None:
 
 
 def use_path(text: str) -> None:
-    _each(lambda: ost.paths(text, start="a", max_hops=3).run(GRAPH).svg())
+    _each(lambda: ost.paths(text, start="a", max_hops=3).run(GRAPH).plot())
 
 
 def use_summary(text: str) -> None:

@@ -80,7 +80,7 @@ def _flat(row: dict[str, Any]) -> tuple[Any, ...]:
 
 def difference(example: CorrelationExample, expected: Sequence[tuple[Any, ...]], options: Options) -> str | None:
     """Describes how the engine's results differ from the oracle's; None if they are equal."""
-    results = correlation(example.text, live=example.live, archive=example.archive, **options).run().table
+    results = correlation(example.text, archive=example.archive, **options).run(example.live).table
     return table_difference(example, results, expected, options)
 
 

@@ -31,8 +31,6 @@ def as_query(
     if isinstance(query, str):
         query = events(query) if is_event_text(query) else MatchRecognizeQuery(query)
     if isinstance(query, EventQuery | EventBuilder | EventsQuery):
-        if time is not None and not isinstance(time, str):
-            raise QueryError("INVALID_OPTION", "time= of an event query is one column")
         return events(query, keys=keys, time=time, type=type, **options)
     if isinstance(query, MatchRecognize | PatternQuery | MatchRecognizeQuery):
         if type is not None:
@@ -50,5 +48,5 @@ def as_query(
     if names:
         kind = query.__class__.__name__
         hint = f"give {names[0]}= where the {kind} is made"
-        raise QueryError("INVALID_OPTION", f"a {kind} has its options already, {', '.join(names)} too", hint=hint)
+        raise QueryError("INVALID_OPTION", f"a {kind} has its own {', '.join(names)}", hint=hint)
     return query

@@ -115,10 +115,12 @@ class PatternQuery(Query):
         )
         return self._with(subsets=(*self.clause.subsets, *added))
 
+    @only_our_errors()
     def one_row_per_match(self) -> PatternQuery:
         """Each match gives one row: the partition columns and the measures. This is the default."""
         return self._with(output=Output.ONE_ROW)
 
+    @only_our_errors()
     def all_rows_per_match(self, *, omit_empty: bool = False, with_unmatched: bool = False) -> PatternQuery:
         """Each row of a match gives a row, with all columns of the input. `with_unmatched` also shows other rows."""
         if true_or_false("omit_empty", omit_empty) and true_or_false("with_unmatched", with_unmatched):
@@ -127,38 +129,47 @@ class PatternQuery(Query):
             return self._with(output=Output.ALL_ROWS_WITH_UNMATCHED)
         return self._with(output=Output.ALL_ROWS_OMIT_EMPTY if omit_empty else Output.ALL_ROWS)
 
+    @only_our_errors()
     def show_timeouts(self) -> PatternQuery:
         """Partial matches that WITHIN cut off are shown like matches."""
         return self._with(show_timeouts=True)
 
+    @only_our_errors()
     def skip_past_last_row(self) -> PatternQuery:
         """The next match begins after the last row of this one. This is the default."""
         return self._with(skip=Skip(), mode=MatchMode.PREFERRED)
 
+    @only_our_errors()
     def skip_to_next_row(self) -> PatternQuery:
         """The next match may begin at the second row of this one."""
         return self._with(skip=Skip(SkipKind.TO_NEXT_ROW), mode=MatchMode.PREFERRED)
 
+    @only_our_errors()
     def skip_to_first(self, variable: str) -> PatternQuery:
         """The next match may begin at the first row of a variable."""
         return self._with(skip=Skip(SkipKind.TO_FIRST, _variable("skip_to_first", variable)), mode=MatchMode.PREFERRED)
 
+    @only_our_errors()
     def skip_to_last(self, variable: str) -> PatternQuery:
         """The next match may begin at the last row of a variable."""
         return self._with(skip=Skip(SkipKind.TO_LAST, _variable("skip_to_last", variable)), mode=MatchMode.PREFERRED)
 
+    @only_our_errors()
     def all_matches(self) -> PatternQuery:
         """Every sequence of rows that matches is a match, however many overlap."""
         return self._with(mode=MatchMode.ALL, skip=Skip())
 
+    @only_our_errors()
     def incremental_matches(self) -> PatternQuery:
         """A match for each last row: the one that begins first."""
         return self._with(mode=MatchMode.INCREMENTAL, skip=Skip())
 
+    @only_our_errors()
     def maximal_matches(self) -> PatternQuery:
         """Matches that no other match contains."""
         return self._with(mode=MatchMode.MAXIMAL, skip=Skip())
 
+    @only_our_errors()
     def within(self, length: timedelta | str) -> PatternQuery:
         """The longest time from the first to the last row: a timedelta, or `"10 MINUTES"`."""
         if isinstance(length, str):
@@ -172,6 +183,7 @@ class PatternQuery(Query):
             )
         return self._with(within=length)
 
+    @only_our_errors()
     def max_length(self, rows: int) -> PatternQuery:
         """The most rows of a match (MAXLENGTH)."""
         return self._with(max_length=whole_number("max_length", rows, code_below="INVALID_MAXLENGTH"))

@@ -16,10 +16,11 @@ from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import known_names
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.task.correlation_task import DEFAULT_OPTIONS, CorrelationOptions, StrategyChoice
+from ostinato.correlations.task.run_table import run_table
 from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
 from ostinato.local.local_settings import local_settings, refuse_settings
-from ostinato.rows.arrow_tables import is_spark_dataframe, spark_dataframe
+from ostinato.rows.arrow_tables import is_spark_dataframe, is_table, spark_dataframe
 from ostinato.rows.table_kinds import like
 
 if TYPE_CHECKING:
@@ -145,10 +146,13 @@ class CorrelationQuery(Query):
     def _on_spark(self, name: str, live: Any) -> CorrelationResult[Any]:
         from ostinato.spark.correlations.correlation_query import correlate_dataframes
 
+        if is_table(self.archive) and not is_spark_dataframe(self.archive):
+            hint = "spark.createDataFrame(table) makes a DataFrame of it"
+            raise QueryError("NOT_A_TABLE", "the live rows are a Spark DataFrame, and the archive is not", hint=hint)
         rows = correlate_dataframes(self.texts[name], live, self.archive, self.options, self.limits)
         text = f"strategy {self.options.strategy!r}: each task of Spark decides for its own keys, and keeps no counts"
-        asked = pa.table({"query": [name], "strategy": [self.options.strategy], "cache": [self.options.cache]})
-        report = RunReport(text, small_table_like(live, asked))
+        ran = run_table(name, self.options.strategy, self.options.cache, None, None)
+        report = RunReport(text, small_table_like(live, ran))
         return CorrelationResult(self._alone(name), rows, report, live)
 
     def _rows(self, live: Any, settings: Settings) -> dict[str, CorrelationRows]:

@@ -21,7 +21,7 @@ from ostinato.calls.options import a_text, column_names, shown
 from ostinato.calls.shown_objects import short_repr
 from ostinato.errors import QueryError
 from ostinato.event_queries.event_request import EventRequest
-from ostinato.event_queries.language.event_binding import TypeArgument, bind_event_query, with_keys
+from ostinato.event_queries.language.event_binding import TypeArgument
 from ostinato.event_queries.language.event_parser import parse_event_query
 from ostinato.event_queries.language.event_query import EventQuery
 from ostinato.event_queries.language.event_render import render_event_query
@@ -61,7 +61,7 @@ class EventsQuery(EventRequest, Query):
             raise QueryError("INVALID_OPTION", f"columns are a list of names, not {shown(columns)}")
         names = [a_text("a column's name", name) for name in columns]
         a_text("table", table)
-        return event_query_to_sql(bind_event_query(self.query, names, type=self.type, time=self.time), table)
+        return event_query_to_sql(self.bound(names), table)
 
     @only_our_errors()
     def __call__(self, df: DataFrame) -> DataFrame:
@@ -93,7 +93,7 @@ def events(
     query: EventSource,
     *,
     type: TypeArgument = None,
-    time: str | None = None,
+    time: ColumnNames = None,
     keys: ColumnNames = None,
     **options: Unpack[EventOptionNames],
 ) -> EventsQuery:
@@ -114,16 +114,20 @@ def events(
     >>> ost.match(query, clicks).to_pylist()
     [{'user': 'u', 'n': Decimal('1')}]
     """
-    type_texts = type.values() if isinstance(type, Mapping) else () if type is None else (type,)
-    if not all(isinstance(text, str) for text in (*type_texts, "" if time is None else time)):
-        raise QueryError("INVALID_OPTION", "type= is a column or a condition for each type, time= is a column")
-    key_names = column_names("keys", keys)
-    if isinstance(query, EventsQuery):
-        request = replace(query, type=type or query.type, time=time or query.time)
-    else:
-        request = EventsQuery(_parsed(query), type, time)
-    changed = changed_options(request.options, options)
-    return replace(request, query=with_keys(request.query, key_names), options=changed)
+    types = type.values() if isinstance(type, Mapping) else () if type is None else (type,)
+    for text in types:
+        a_text("type", text, hint='type="kind", or a condition for each type: {"Slow": "speed < 10"}')
+    times, key_names = column_names("time", time), column_names("keys", keys)
+    if len(times) > 1:
+        raise QueryError("INVALID_OPTION", f"time is one column in an event query, not {shown(time)}", hint='time="ts"')
+    request = query if isinstance(query, EventsQuery) else EventsQuery(_parsed(query))
+    return replace(
+        request,
+        type=request.type if type is None else type,
+        time=times[0] if times else request.time,
+        keys=key_names or request.keys,
+        options=changed_options(request.options, options, also=("type", "time", "keys")),
+    )
 
 
 def _parsed(query: object) -> EventQuery:

@@ -30,6 +30,7 @@ from ostinato.api.workloads import WorkloadResult
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.shown_objects import short_repr, text_block
 from ostinato.clause.query.clause import MatchRecognize
+from ostinato.errors import QueryError
 from ostinato.event_queries.event_request import EventRequest
 from ostinato.event_queries.language.event_binding import TypeArgument
 from ostinato.event_queries.language.event_parser import is_event_text
@@ -100,8 +101,13 @@ def explain(
     >>> print(explain("PATTERN SEQ(A, B+) RETURN COUNT(*)", type="kind", time="ts").text.splitlines()[0])
     1. The query as understood
     """
+    is_named = any(given is not None for given in (keys, time, type))
+    if is_named and (isinstance(query, Result) or (isinstance(query, str) and is_statement(query))):
+        if not (isinstance(query, str) and is_event_text(query)):
+            hint = "leave them out: a statement and a result name their columns themselves"
+            raise QueryError("INVALID_OPTION", "keys=, time= and type= are for a clause or an event query", hint=hint)
     if isinstance(query, WorkloadResult):
-        return _workload(query.workload, query.input if table is None else table, query.run)
+        return _workload(query.workload, query.input if table is None else table, query.counters)
     if isinstance(query, Result):
         explained = explain(query.query, query.input if table is None else table)
         return Explanation(f"{explained.text}\n\n{headed('The run', str(query.report))}", explained.svg)

@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ostinato.api.plots import Plot
 from ostinato.api.query import ColumnNames, LocalCall, Query
-from ostinato.api.results import Result, RunReport, small_table_like
+from ostinato.api.results import Result, RunReport, shortened, small_table_like
 from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import a_text, column_names
 from ostinato.errors import QueryError
-from ostinato.funnels.funnel import Funnel, StepTypes, read_mode, read_steps, read_within
+from ostinato.funnels.funnel import COMPLETED, LEVEL, Funnel, StepTypes, read_mode, read_steps, read_within
 from ostinato.funnels.funnel_clause import funnel_statement
 from ostinato.funnels.funnel_report import FunnelNumbers
 from ostinato.local.local_settings import local_settings, refuse_settings
@@ -144,7 +144,8 @@ class FunnelQuery(Funnel, Query):
     def __repr__(self) -> str:
         window = "" if self.within is None else f", within {self.within}"
         mode = "" if self.mode.value == "any" else f", {self.mode.value}"
-        return f"<funnel {' -> '.join(step.name for step in self.steps)} by {', '.join(self.keys)}{window}{mode}>"
+        steps = shortened(" -> ".join(step.name for step in self.steps), 120)
+        return f"<funnel {steps} by {shortened(', '.join(self.keys))}{window}{mode}>"
 
 
 @only_our_errors()
@@ -175,6 +176,11 @@ def funnel(
     key_names, times = column_names("keys", keys), column_names("time", time)
     if not key_names:
         raise QueryError("INVALID_OPTION", "a funnel needs keys: each key has its own way", hint='keys="user"')
+    steps_read = read_steps(steps, type, key_names)
+    own = {LEVEL, COMPLETED, *(step.time_column for step in steps_read)}
+    if taken := [name for name in key_names if name.lower() in own]:
+        message = f"a funnel has a column '{taken[0]}' of its own, which can't be a key"
+        raise QueryError("RESERVED_NAME", message, hint="rename the key column")
     if not times:
         raise QueryError("TIME_COLUMN_MISSING", "no argument names the column with the times", hint='time="ts"')
-    return FunnelQuery(read_steps(steps, type, key_names), key_names, times, read_within(within), read_mode(mode))
+    return FunnelQuery(steps_read, key_names, times, read_within(within), read_mode(mode))

@@ -27,11 +27,12 @@ import pyarrow as pa
 
 from ostinato.api.plots import Plot
 from ostinato.api.query import LocalCall, Query
-from ostinato.api.results import Result, RunReport, shortened, small_table_like
+from ostinato.api.results import Result, RunReport, small_table_like
 from ostinato.calls.bounds import Duration, LatencyRequest
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
-from ostinato.calls.shown_objects import text_block
+from ostinato.calls.options import whole_number
+from ostinato.calls.shown_objects import short_repr, text_block
 from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
 from ostinato.kernels.clock import Clock
@@ -65,7 +66,7 @@ class PathsResult(Result[T]):
     """The paths of all queries, the best first for each start.
 
     `table` has query, start, nodes, relations (`^` before those walked backwards), end and score. On Spark the paths
-    are in any order, and have no score. `report.table` has a row for each query, with its dropped partial paths.
+    are in any order, and their score is NULL. `report.table` has a row for each query, with its dropped partial paths.
     """
 
     walk: WalkReport | None = None
@@ -73,8 +74,11 @@ class PathsResult(Result[T]):
     unknown: tuple[str, ...] = ()
     """Start and end nodes, relations and node types of the queries that the graph doesn't have. Empty on Spark."""
 
+    @only_our_errors()
     def facts(self, limit: int | None = None) -> str:
         """The paths as lines of text, each once: ready for a prompt."""
+        if limit is not None:
+            whole_number("limit", limit, least=0)
         return "\n".join(facts_of(self._arrow(), limit))
 
     def answers(self) -> list[str]:
@@ -171,6 +175,7 @@ class PathsQuery(Query):
             node_types=self.node_types,
         )
         text = f"Spark searches by joins. It drops no path, and follows none beyond {options.max_hops} edges."
+        rows = rows.selectExpr("*", "CAST(NULL AS DOUBLE) AS score")  # the columns are those in process
         report = RunReport(text, small_table_like(triples, walk_table(self.queries, None)))
         return PathsResult(self, rows, report, triples)
 
@@ -178,7 +183,7 @@ class PathsQuery(Query):
         return "\n".join(query.text for query in self.queries)
 
     def __repr__(self) -> str:
-        return f"ost.paths([{shortened(', '.join(repr(query.text) for query in self.queries))}])"
+        return short_repr(self, ", ".join(query.text for query in self.queries))
 
 
 def walk_text(report: WalkReport) -> str:

@@ -15,7 +15,7 @@ Plot('1 match between 1 and 5')
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -61,6 +61,7 @@ from ostinato.pictures.plot_tables import (
 from ostinato.pictures.plot_tones import shortened, tones_of
 from ostinato.pictures.plotted_matches import NO_LINE, Key, Line, PlottedMatch, clearest, key_words
 from ostinato.rows.arrow_tables import as_table, columns_of, is_spark_dataframe
+from ostinato.spark.clause.clause_options import ClauseOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     Drawable: TypeAlias = TableLike | DataFrame
     """A table of any kind that `ost.match` takes, or a Spark DataFrame."""
 
+_MOST_MATCHES = 1_000_000
 _CHARTS = 5
 _STRIPS = 12
 _ROWS_OF_A_MATCH = 50
@@ -113,11 +115,12 @@ def plot(
     >>> plot("MEASURES 1 AS n PATTERN (FALL+) DEFINE FALL AS price < PREV(price)", prices, time="minute")
     Plot('1 match between 2 and 3')
     """
-    whole_number("limit", limit)
+    whole_number("limit", limit, most=_MOST_MATCHES)
     names = {"x": x, "y": y, "labels": labels, "number": number, "start": start, "end": end}
     texts = {name: None if column is None else a_text(name, column) for name, column in names.items()}
     asked = AskedColumns(**texts, keys=None if keys is None else key_names(keys))
     if isinstance(matches, Result):
+        _refuse_columns(names, keys)
         return matches.plot()
     if isinstance(matches, str | MatchRecognize | EventQuery | Query):
         if rows is None:
@@ -126,6 +129,14 @@ def plot(
     table, rows = _rows(matches), None if rows is None else _rows(rows)
     roles = roles_in_matches(_types(table), None if rows is None else _types(rows), asked)
     return _draw(roles, table, rows, limit)
+
+
+def _refuse_columns(names: Mapping[str, str | None], keys: ColumnNames) -> None:
+    """Raises INVALID_OPTION for columns of a drawing that chooses its own."""
+    given = [name for name, column in {**names, "keys": keys}.items() if column is not None]
+    if given:
+        hint = "they are for clauses, event queries and tables of matches"
+        raise QueryError("INVALID_OPTION", f"this kind of result takes no {', '.join(given)}", hint=hint)
 
 
 # --- the tables -------------------------------------------------------------------------------------------------------
@@ -157,7 +168,8 @@ def _plot_query(query: Query, rows: Any, asked: AskedColumns, limit: int) -> Plo
     if isinstance(query, EventRequest):
         return _plot_events(query, _rows(rows), asked, limit)
     if isinstance(query, MatchRecognizeQuery):
-        return _plot_clause(query.clause_query.clause, _rows(rows), asked, limit)
+        return _plot_clause(query, _rows(rows), asked, limit)
+    _refuse_columns({"x": asked.x, "y": asked.y, "labels": asked.labels, "start": asked.start}, asked.keys)
     drawn: Plot = query.run(rows).plot()  # type: ignore[attr-defined]  # all other kinds have a result of their own
     return drawn
 
@@ -165,7 +177,11 @@ def _plot_query(query: Query, rows: Any, asked: AskedColumns, limit: int) -> Plo
 def _plot_events(query: EventRequest, rows: Any, asked: AskedColumns, limit: int) -> Plot:
     """Draws the matches that an event query counts or returns."""
     types = _types(rows)
-    listing = replace(query, query=replace(query.query, returns=ReturnMatches(limit + 1)))
+    written = query.query.returns
+    most = limit + 1
+    if isinstance(written, ReturnMatches) and written.limit is not None:
+        most = min(most, written.limit)
+    listing = replace(query, query=replace(query.query, returns=ReturnMatches(most)))
     bound = bound_queries([listing], list(types), _SETTINGS)[0]
     columns = replace(asked, x=asked.x or bound.time, keys=bound.group_by if asked.keys is None else asked.keys)
     roles = plot_roles(types, columns, events=EVENTS)
@@ -174,9 +190,9 @@ def _plot_events(query: EventRequest, rows: Any, asked: AskedColumns, limit: int
     return _draw(roles, matches, rows, limit, has_all_rows=not is_cut)
 
 
-def _plot_clause(clause: MatchRecognize, rows: Any, asked: AskedColumns, limit: int) -> Plot:
+def _plot_clause(query: MatchRecognizeQuery, rows: Any, asked: AskedColumns, limit: int) -> Plot:
     """Draws the rows of every match of a clause with the variables that they were matched to."""
-    types = _types(rows)
+    types, clause = _types(rows), query.clause_query.clause
     columns = replace(
         asked,
         x=asked.x or (clause.order_by[0].column.text if clause.order_by else None),
@@ -190,15 +206,15 @@ def _plot_clause(clause: MatchRecognize, rows: Any, asked: AskedColumns, limit: 
         Measure(_NUMBER, parse_expression("MATCH_NUMBER()")),
     )
     listing = replace(clause, measures=measures, output=Output.ALL_ROWS_OMIT_EMPTY)
-    return _draw(roles, _clause_rows(listing, rows), rows, limit)
+    return _draw(roles, _clause_rows(listing, rows, query.options), rows, limit)
 
 
-def _clause_rows(clause: MatchRecognize, rows: Any) -> Any:
+def _clause_rows(clause: MatchRecognize, rows: Any, options: ClauseOptions) -> Any:
     if isinstance(rows, pa.Table):
-        return match_table(clause, rows, settings=_SETTINGS)
+        return match_table(clause, rows, settings=_SETTINGS, limits=options.limits)
     from ostinato.spark.clause.clause_dataframe import match_dataframe
 
-    return match_dataframe(clause, rows)
+    return match_dataframe(clause, rows, options)
 
 
 def _event_rows(query: EventRequest, rows: Any) -> Any:

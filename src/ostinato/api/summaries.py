@@ -27,6 +27,7 @@ from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import a_text, column_names, is_number, member_of, one_of, shown, whole_number
+from ostinato.calls.shown_objects import short_repr
 from ostinato.errors import QueryError
 from ostinato.event_queries.language.event_query import Selection
 from ostinato.event_queries.workload_options import Numbers
@@ -235,7 +236,7 @@ class StreamSummary(SummaryRequest, Query):
         return SummaryResult(self, rows, report, df)
 
     def __repr__(self) -> str:
-        return f"ost.summary({self.query.expression!r}, size={self.query.size:,})"
+        return short_repr(self, f"{self.query.expression}, size={self.query.size}")
 
 
 def answer_of_row(summary: SummaryRequest, row: Mapping[str, Any]) -> SummaryAnswer:

@@ -77,8 +77,8 @@ class WorkloadResult(Result[T]):
 
     queries: Mapping[str, T]
     """The rows of each query."""
-    run: WorkloadRows[Any]
-    """Counters of the run, for `ost.explain(result)`."""
+    counters: WorkloadRows[Any]
+    """What the engines counted, for `ost.explain(result)`."""
 
     @property
     def workload(self) -> Workload:
@@ -89,16 +89,16 @@ class WorkloadResult(Result[T]):
     @property
     def reports(self) -> tuple[Report, ...]:
         """In process, under a bound: the report of each engine as an object."""
-        return self.run.reports
+        return self.counters.reports
 
     @property
     def table_with_report(self) -> T:
         """On Spark, under a bound: the rows and the report of the same run, to be written once. The column `report` is
         NULL in the rows of matches."""
-        if self.run.with_metrics is None:
+        if self.counters.with_metrics is None:
             hint = "in this process, result.table and result.report.table are of the same run"
             raise QueryError("NO_REPORT", "there is no bounded run on Spark to report of", hint=hint)
-        return self.run.with_metrics  # type: ignore[no-any-return]
+        return self.counters.with_metrics  # type: ignore[no-any-return]
 
     @only_our_errors()
     def plot(self, query: str | None = None) -> Plot:
@@ -108,7 +108,9 @@ class WorkloadResult(Result[T]):
 
         columns = table_columns(self.table).names
         if query is None and "match_start" in columns:
-            return plot(self.table, start="match_start", end="match_end", keys="query")  # type: ignore[arg-type]
+            times = {query.time for query in self.workload.events.values() if query.time is not None}
+            x = times.pop() if len(times) == 1 and "events" in columns else None
+            return plot(self.table, x=x, start="match_start", end="match_end", keys="query")  # type: ignore[arg-type]
         name = next(iter(self.queries)) if query is None else query
         self[name]  # raises for an unknown name
         one = self.workload.queries[self.workload.names.index(name)]
@@ -151,7 +153,7 @@ class Workload(WorkloadRequest, Query):
         names: Sequence[str] | None = None,
         *,
         type: TypeArgument = None,
-        time: str | None = None,
+        time: ColumnNames = None,
         keys: ColumnNames = None,
         latency_bound: LatencyRequest | None = None,
         memory_bound: str | int | None = None,
@@ -184,7 +186,7 @@ class Workload(WorkloadRequest, Query):
 
     @only_our_errors()
     def run(
-        self, data: T, *, ansi: bool = True, timezone: str = "UTC", deadline: Duration | None = None
+        self, table: T, *, ansi: bool = True, timezone: str = "UTC", deadline: Duration | None = None
     ) -> WorkloadResult[T]:
         """Runs all queries over a table of any kind that `ost.match` takes, or over a Spark DataFrame.
 
@@ -192,12 +194,12 @@ class Workload(WorkloadRequest, Query):
         longer than `deadline` ("10 seconds") raises DEADLINE_PASSED. On Spark the session sets both rules, and the
         result is lazy.
         """
-        if is_spark_dataframe(data):
+        if is_spark_dataframe(table):
             refuse_deadline(deadline)
             refuse_settings(ansi, timezone)
-            return self._on_spark(data)
+            return self._on_spark(table)
         settings = local_settings(ansi, timezone)
-        return interruptible(lambda: self._in_this_process(data, settings), deadline)
+        return interruptible(lambda: self._in_this_process(table, settings), deadline)
 
     @only_our_errors()
     def __call__(self, df: DataFrame) -> DataFrame:
@@ -251,13 +253,15 @@ def _named(queries: Any, names: Any) -> dict[str, Any]:
         raise QueryError("INVALID_OPTION", f"a workload takes lists of queries and of names, not {shown(wrong)}")
     queries = list(queries)
     query_names = [f"q{i}" for i in range(1, len(queries) + 1)] if names is None else list(names)
+    for name in query_names:
+        a_text("the name of a query", name)
     if not queries or len(query_names) != len(queries) or len(set(query_names)) != len(query_names):
         raise QueryError(
             "INVALID_OPTION",
             f"{len(queries)} queries and {len(set(query_names))} different names",
             hint="a workload has at least one query, and each has a name of its own",
         )
-    return dict(zip((a_text("the name of a query", name) for name in query_names), queries, strict=True))
+    return dict(zip(query_names, queries, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +269,7 @@ class _Columns:
     """The columns for queries whose text names none."""
 
     type: TypeArgument
-    time: str | None
+    time: ColumnNames
     keys: ColumnNames
 
 

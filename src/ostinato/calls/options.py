@@ -119,6 +119,6 @@ def shown(value: Any) -> str:
         return "a number of more than 100 digits"
     try:
         text = " ".join(repr(value).split())
-    except ValueError:  # Python refuses to write very long numbers, which a list may hold
+    except Exception:  # Python refuses to write very long numbers, which a list may hold; a repr may raise anything
         return f"a {type(value).__name__}"
     return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}..."

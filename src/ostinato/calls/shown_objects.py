@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from html import escape
+import html
+import re
 
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LONGEST_REPR = 280
 _PRE = "font-family:monospace;white-space:pre;line-height:1.35;overflow-x:auto"
 """The text has columns. Some notebooks give <pre> a proportional font and wrap its lines."""
+
+
+def escape(text: str) -> str:
+    """The text for elements and attributes. A browser refuses a picture with control characters, so they become `�`.
+
+    >>> escape("a < \\x1b")
+    'a &lt; �'
+    """
+    return html.escape(_NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
 def short_repr(shown: object, words: str) -> str:

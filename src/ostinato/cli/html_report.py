@@ -42,6 +42,10 @@ def check_html(options: argparse.Namespace) -> None:
         raise UsageFault("INVALID_OPTION", "--html is for a query that ends, not for --stream")
     if path.is_dir():
         raise UsageFault("OUTPUT_IS_FOLDER", f"{path} is a folder; --html needs a file")
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise UsageFault(
+            "UNKNOWN_FORMAT", f"--html writes a page, and {path.name} has another suffix", hint="report.html"
+        )
     if not path.absolute().parent.is_dir():
         raise UsageFault("OUTPUT_FOLDER_MISSING", f"there is no folder {path.absolute().parent} for {path.name}")
 

@@ -8,13 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ostinato.api.clauses import match_recognize
 from ostinato.api.events import EventsQuery, events
 from ostinato.cli.failures import UsageFault
 from ostinato.cli.files import InputFile
 from ostinato.event_queries.language.event_parser import is_event_text
+from ostinato.expressions.lexer import first_token
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+_CLAUSE_WORDS = ("PARTITION", "ORDER", "MEASURES", "PATTERN", "MATCH_RECOGNIZE")
+"""The first words of a clause without the statement around it."""
 
 
 def query_text(options: argparse.Namespace) -> str:
@@ -32,19 +38,24 @@ def query_text(options: argparse.Namespace) -> str:
 
 
 def query_rows(spark: SparkSession, text: str, inputs: Sequence[InputFile]) -> DataFrame:
-    """The rows of SQL text, or of an event query over the table that its FROM names, or over the only input."""
+    """The rows of SQL text. An event query or a clause alone runs over the only input, or the table in its FROM."""
     from ostinato.spark.statements.statement import sql
 
-    if not is_event_text(text):
-        return sql(text, spark=spark)
-    query = events(text)
-    return spark.table(event_table(query, [table.name for table in inputs])).transform(query)
+    names = [table.name for table in inputs]
+    if is_event_text(text):
+        query = events(text)
+        return spark.table(event_table(query, names)).transform(query)
+    if first_token(text).upper in _CLAUSE_WORDS:
+        return spark.table(_only_table(names)).transform(match_recognize(text))
+    return sql(text, spark=spark)
 
 
 def event_table(query: EventsQuery, tables: Sequence[str]) -> str:
     """The table that an event query reads: the one in its FROM, or the only input."""
-    if query.query.source is not None:
-        return query.query.source
+    return _only_table(tables) if query.query.source is None else query.query.source
+
+
+def _only_table(tables: Sequence[str]) -> str:
     if len(tables) != 1:
         raise UsageFault("INVALID_INPUT", "the query doesn't say which table it reads", hint="FROM name PATTERN ...")
     return tables[0]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ostinato.errors import errors_quoting
-from ostinato.event_queries.language.event_binding import TypeArgument, bind_event_query
+from ostinato.event_queries.language.event_binding import TypeArgument, bind_event_query, with_keys
 from ostinato.event_queries.language.event_query import BoundEventQuery, EventQuery, GroupColumn
 from ostinato.event_queries.workload_options import WorkloadOptions
 from ostinato.expressions.types import Settings
@@ -22,17 +22,22 @@ class EventRequest:
     time: str | None = None
     """The column with the events' times, if the text has none."""
     options: WorkloadOptions = WorkloadOptions()
+    keys: tuple[str, ...] = ()
+    """The columns of GROUP BY, if the text has none."""
+
+    def bound(self, columns: Sequence[str], *, case_sensitive: bool = False) -> BoundEventQuery:
+        """The query, bound to the columns of its input."""
+        return bind_event_query(
+            with_keys(self.query, self.keys), columns, case_sensitive=case_sensitive, type=self.type, time=self.time
+        )
 
 
 def bound_queries(queries: Sequence[EventRequest], columns: Sequence[str], settings: Settings) -> list[BoundEventQuery]:
     """The queries, bound to the columns of one input."""
     bounds = []
     for request in queries:
-        query, case_sensitive = request.query, settings.case_sensitive
-        with errors_quoting(query.text):
-            bounds.append(
-                bind_event_query(query, columns, case_sensitive=case_sensitive, type=request.type, time=request.time)
-            )
+        with errors_quoting(request.query.text):
+            bounds.append(request.bound(columns, case_sensitive=settings.case_sensitive))
     return bounds
 
 

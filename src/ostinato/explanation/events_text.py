@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ostinato.errors import QueryError, errors_quoting
 from ostinato.event_queries.event_request import EventRequest
-from ostinato.event_queries.language.event_binding import bind_event_query
+from ostinato.event_queries.language.event_binding import with_keys
 from ostinato.event_queries.language.event_query import (
     ReturnAggregates,
     TypeColumn,
@@ -158,7 +158,7 @@ def plan_queries(queries: Sequence[EventRequest], table: Any) -> PlannedEvents:
     bounds = []
     for each in queries:
         with errors_quoting(each.query.text):
-            bounds.append(bind_event_query(each.query, names, type=each.type, time=each.time))
+            bounds.append(each.bound(names))
     plan = plan_events(bounds)
     if any(name not in types for name in names):
         return PlannedEvents(plan, on_stream=is_streaming(table))
@@ -183,7 +183,7 @@ def _columns(queries: Sequence[EventRequest], table: Any) -> tuple[tuple[str, ..
 
 def _mentioned(request: EventRequest) -> Iterator[str]:
     """The columns that a query mentions."""
-    query = request.query
+    query = with_keys(request.query, request.keys)
     if query.time is not None:
         yield query.time.text
     elif request.time is not None:

@@ -131,7 +131,7 @@ def _arrow_schema(table: Any) -> pa.Schema | None:
             return pa.Schema.from_pandas(table, preserve_index=False)
         if hasattr(table, "__arrow_c_stream__") and not hasattr(table, "isStreaming"):
             return pa.RecordBatchReader.from_stream(table).schema
-    except pa.ArrowException as error:
+    except (pa.ArrowException, AttributeError, ValueError) as error:  # AttributeError: a Series has no columns
         why = "; ".join(map(str, error.args))
         raise QueryError("TABLE_NOT_READABLE", f"Arrow can't read this {type(table).__name__}: {why}") from error
     return None

@@ -89,3 +89,10 @@ class VirtualClock:
     def to_values(self) -> dict[str, int]:
         """The constructor's arguments by name."""
         return asdict(self)
+
+
+def check_clock(clock: object | None) -> None:
+    """Raises INVALID_OPTION for a value that is no clock; None stands for the real one."""
+    if clock is not None and not all(hasattr(clock, name) for name in ("now_ns", "spent_ns")):
+        hint = "ost.VirtualClock(), or leave it out for the real one"
+        raise QueryError("INVALID_OPTION", f"clock= is no clock: {clock!r}", hint=hint)

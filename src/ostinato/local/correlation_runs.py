@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from ostinato.correlations.task.correlation_state import NEW, RunTotals
 from ostinato.correlations.task.correlation_steps import StepRows, in_steps
 from ostinato.correlations.task.correlation_task import CorrelationOptions
 from ostinato.correlations.task.correlation_worker import AdvancedStep, Correlator, SharedLive
+from ostinato.correlations.task.run_table import run_table
 from ostinato.correlations.task.step_planner import PlannerState, declined_strategies
 from ostinato.errors import errors_quoting
 from ostinato.expressions.types import Settings
@@ -58,8 +59,7 @@ class CorrelationStatistics:
 
     def table(self, query: str) -> pa.Table:
         """The strategy and the counts of the run, as one row."""
-        ran = {"query": query, "strategy": self.strategy, "cache": self.cache, "reason": self.reason}
-        return pa.Table.from_pylist([{**ran, **asdict(self.totals)}])
+        return run_table(query, self.strategy, self.cache, self.reason, self.totals)
 
 
 @dataclass(frozen=True, slots=True)

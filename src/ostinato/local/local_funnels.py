@@ -15,7 +15,7 @@ from ostinato.clause.language.clause_binding import bind
 from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.query.clause import Measure
-from ostinato.errors import errors_quoting
+from ostinato.errors import errors_quoting, warn
 from ostinato.expressions import types as t
 from ostinato.expressions.evaluate import evaluate
 from ostinato.expressions.syntax import Call, Column, ColumnRef, Expr, Field, rebuild
@@ -57,8 +57,18 @@ def _numbered_attempts(funnel: Funnel, table: pa.Table, settings: t.Settings) ->
     local = LocalPlan(plan, schema, settings, Limits())
     order = _over_columns(funnel_order(funnel), ColumnLookup(table.column_names, settings.case_sensitive))
     ranks = evaluate(order, by_column_name(columns_of(table)), table.num_rows, settings)
+    _warn_of_missing_steps(funnel, table, settings)
     with errors_quoting(clause.text):
         return local.run(table.append_column(ORDER_COLUMN, ranks), Parallel())
+
+
+def _warn_of_missing_steps(funnel: Funnel, table: pa.Table, settings: t.Settings) -> None:
+    """A step that no event is may be misspelled. An empty table gives no warning."""
+    lookup, columns = ColumnLookup(table.column_names, settings.case_sensitive), columns_of(table)
+    for step in funnel.steps if table.num_rows else ():
+        found = evaluate(_over_columns(step.condition, lookup), by_column_name(columns), table.num_rows, settings)
+        if not pc.any(found).as_py():
+            warn(f"no event has type '{step.name}' or meets its condition: the step of the funnel is never reached")
 
 
 def _over_columns(expr: Expr, lookup: ColumnLookup) -> Expr:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ostinato.calls.options import shown
 from ostinato.calls.shown_objects import short_repr
 from ostinato.errors import MatchError, QueryError
 from ostinato.path_queries.automaton.path_automaton import EdgeSymbols
@@ -126,8 +127,9 @@ def make_graph(
 
     `types` has a row (node, type) for each type of a node, in its first two columns.
     """
-    if isinstance(columns, str) or len(columns) != 3:
-        raise QueryError("INVALID_OPTION", f"columns are three names (head, relation, tail), not {columns!r}")
+    is_listed = isinstance(columns, tuple | list) and all(isinstance(name, str) for name in columns)
+    if not is_listed or len(columns) != 3:
+        raise QueryError("INVALID_OPTION", f"columns are three names (head, relation, tail), not {shown(columns)}")
     name_columns = [_text(triples, name) for name in columns]
     is_complete = pc.and_(pc.and_(name_columns[0].is_valid(), name_columns[1].is_valid()), name_columns[2].is_valid())
     skipped = triples.num_rows - (pc.sum(is_complete).as_py() or 0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ostinato.calls.bounds import read_bounds
 from ostinato.calls.options import known_names, shown, true_or_false, whole_number
 from ostinato.errors import QueryError
-from ostinato.kernels.clock import Clock, RealClock
+from ostinato.kernels.clock import Clock, RealClock, check_clock
 from ostinato.path_queries.language.path_parser import path_query
 from ostinato.path_queries.language.path_query import PathQuery
 from ostinato.path_queries.search.budget import DEFAULT_MAX_HOPS, DEFAULT_MAX_PARTIAL_PATHS, UNLIMITED, Budget
@@ -73,6 +73,7 @@ def path_options(
             f"latency_bound is {latency_bound!r}, but the time of a walk without a bound isn't known",
             hint="give a time, such as '5 ms'",
         )
+    check_clock(clock)
     budget = Budget(None if latency is None else latency.ns, bounds.memory_bytes, clock or RealClock())
     return PathOptions(end=None if end is None else node_names("end", end), budget=budget, **options)
 

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-def escape(text: str) -> str:
-    """The text for elements and attributes. A browser refuses a picture with control characters, so they become `�`.
-
-    >>> escape("a < \\x1b")
-    'a &lt; �'
-    """
-    return html.escape(_NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text))
+from ostinato.calls.shown_objects import escape
 
 
 def element(tag: str, content: str = "", /, **attributes: object) -> str:
@@ -93,3 +82,6 @@ def round_ticks(low: float, high: float, about: int) -> list[float]:
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
     return [round(i * step, max(0, 2 - digits)) for i in range(first, last + 1)]
+
+
+__all__ = ["Scale", "area_path", "element", "escape", "line_path", "round_ticks", "text"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from html import escape
 from importlib.resources import files
 from typing import Any
 
 import pyarrow as pa
 
+from ostinato.calls.shown_objects import escape
 from ostinato.pictures.payment_chart import payment_chart
 from ostinato.pictures.price_chart import COMPACT, WIDE, overview_chart, price_chart
 from ostinato.report.excerpts import Match, Series, clearest, excerpt_of, sample, series_by_key

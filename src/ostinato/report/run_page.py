@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from importlib.resources import files
 
 import pyarrow as pa
 
-from ostinato.calls.shown_objects import text_block
+from ostinato.calls.shown_objects import escape, text_block
 from ostinato.pictures.html_blocks import html_page, svg_block, table_block
 from ostinato.report.sql_words import marked_sql
 

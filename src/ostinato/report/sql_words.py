@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from html import escape
+
+from ostinato.calls.shown_objects import escape
 
 _KEYWORDS = frozenset(
     "SELECT FROM MATCH_RECOGNIZE PARTITION BY ORDER MEASURES AS ONE ALL ROW ROWS PER MATCH AFTER SKIP PAST TO NEXT "

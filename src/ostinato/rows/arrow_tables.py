@@ -56,7 +56,7 @@ def _read(data: Any) -> pa.Table:
     if is_spark_dataframe(data):  # it has __arrow_c_stream__, which would collect it to this process
         raise QueryError("NOT_A_TABLE", "this is a Spark DataFrame, and the call runs in this process", hint=_ON_SPARK)
     if _is_pandas(data):
-        return pa.Table.from_pandas(data, preserve_index=False)
+        return _of_pandas(data)
     if hasattr(data, "__arrow_c_stream__"):  # Polars, DuckDB; before __dataframe__, which Polars is giving up
         return pa.table(data)
     if hasattr(data, "__dataframe__"):
@@ -68,6 +68,19 @@ def _read(data: Any) -> pa.Table:
         f"expected a pyarrow Table, a pandas or Polars DataFrame or record batches, got {type(data).__name__}",
         hint="pa.table(columns) makes a table of a dict of lists" if isinstance(data, dict) else None,
     )
+
+
+def _of_pandas(frame: Any) -> pa.Table:
+    """Column by column: Arrow refuses a frame with two columns of one name, even if the query uses neither."""
+    if frame.columns.is_unique:
+        try:
+            return pa.Table.from_pandas(frame, preserve_index=False)
+        except (OverflowError, ValueError, TypeError) as error:
+            if isinstance(error, pa.ArrowException):
+                raise
+            raise pa.ArrowInvalid(str(error)) from error
+    columns = [_of_pandas(frame.iloc[:, [at]]).column(0) for at in range(len(frame.columns))]
+    return pa.Table.from_arrays(columns, names=[str(name) for name in frame.columns])
 
 
 def _is_pandas(data: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ostinato.calls.bounds import Bounds, Duration, LatencyRequest, read_bounds
 from ostinato.errors import QueryError
-from ostinato.kernels.clock import Clock, RealClock, VirtualClock
+from ostinato.kernels.clock import Clock, RealClock, VirtualClock, check_clock
 from ostinato.streams.stored_state import check
 
 
@@ -31,12 +31,7 @@ class BoundRequest:
     clock: Clock | None = None
 
     def __post_init__(self) -> None:
-        if self.clock is not None and not all(hasattr(self.clock, name) for name in ("now_ns", "spent_ns")):
-            raise QueryError(
-                "INVALID_OPTION",
-                f"clock= is no clock: {self.clock!r}",
-                hint="ost.VirtualClock(), or leave it out for the real one",
-            )
+        check_clock(self.clock)
 
     @property
     def is_empty(self) -> bool:

@@ -150,9 +150,9 @@ class _QueryChecks:
                 if event.variable in outside:
                     self._fail(
                         "VARIABLE_UNDER_NOT",
-                        f"the variable '{event.variable}' stands under NOT and also outside of it",
+                        f"the variable '{event.variable}' stands behind NOT or WITHOUT and also elsewhere",
                         event.span,
-                        f"give the one under NOT a name of its own: NOT {event.type} absent",
+                        f"give the forbidden one a name of its own: {event.type} forbidden",
                     )
 
     # --- AND ---
