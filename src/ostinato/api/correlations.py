@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 import pyarrow as pa
 
 from ostinato.api.query import LocalCall, Query
-from ostinato.api.results import Result, RunReport, shortened, small_table_like
+from ostinato.api.results import Result, RunReport, small_table_like
 from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import known_names
+from ostinato.calls.shown_objects import short_repr
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.task.correlation_task import DEFAULT_OPTIONS, CorrelationOptions, StrategyChoice
 from ostinato.correlations.task.run_table import run_table
@@ -173,7 +174,7 @@ class CorrelationQuery(Query):
         return "\n\n".join(self.texts.values())
 
     def __repr__(self) -> str:
-        return f"ost.correlate({shortened(' '.join(next(iter(self.texts.values())).split()))!r})"
+        return short_repr(self, "; ".join(self.texts.values()))
 
 
 class StreamOptionNames(TypedDict, total=False):

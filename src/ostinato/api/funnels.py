@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ostinato.api.plots import Plot
 from ostinato.api.query import ColumnNames, LocalCall, Query
-from ostinato.api.results import Result, RunReport, shortened, small_table_like
+from ostinato.api.results import Result, RunReport, small_table_like
 from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import a_text, column_names
+from ostinato.calls.shown_objects import shortened
 from ostinato.errors import QueryError
 from ostinato.funnels.funnel import COMPLETED, LEVEL, Funnel, StepTypes, read_mode, read_steps, read_within
 from ostinato.funnels.funnel_clause import funnel_statement
@@ -145,7 +146,7 @@ class FunnelQuery(Funnel, Query):
         window = "" if self.within is None else f", within {self.within}"
         mode = "" if self.mode.value == "any" else f", {self.mode.value}"
         steps = shortened(" -> ".join(step.name for step in self.steps), 120)
-        return f"<funnel {steps} by {shortened(', '.join(self.keys))}{window}{mode}>"
+        return f"<funnel {steps} by {shortened(', '.join(self.keys), 60)}{window}{mode}>"
 
 
 @only_our_errors()

@@ -28,6 +28,7 @@ from ostinato.api.query import ColumnNames, Query
 from ostinato.api.results import Result
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.options import a_text, whole_number
+from ostinato.calls.shown_objects import shortened
 from ostinato.clause.query.clause import MatchRecognize, Measure, Output
 from ostinato.clause.query.pattern import variables
 from ostinato.errors import QueryError
@@ -58,7 +59,7 @@ from ostinato.pictures.plot_tables import (
     line_of,
     match_spans,
 )
-from ostinato.pictures.plot_tones import shortened, tones_of
+from ostinato.pictures.plot_tones import tones_of
 from ostinato.pictures.plotted_matches import NO_LINE, Key, Line, PlottedMatch, clearest, key_words
 from ostinato.rows.arrow_tables import as_table, columns_of, is_spark_dataframe
 from ostinato.spark.clause.clause_options import ClauseOptions

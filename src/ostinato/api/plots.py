@@ -8,9 +8,9 @@ from pathlib import Path
 
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.options import a_text
+from ostinato.calls.shown_objects import shortened
 from ostinato.errors import QueryError
 from ostinato.pictures.html_blocks import html_page, svg_block
-from ostinato.pictures.plot_tones import shortened
 
 _PAGE_STYLE = """:root { color-scheme: light dark; }
 body { margin: 24px auto; max-width: 980px; padding: 0 16px; }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import pyarrow as pa
 
 from ostinato.api.query import Query
-from ostinato.calls.shown_objects import text_block
+from ostinato.calls.shown_objects import shortened, text_block
 from ostinato.expressions.types import Settings
 from ostinato.pictures.html_blocks import table_block
 from ostinato.rows.arrow_tables import as_table, is_spark_dataframe
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ostinato.api.plots import Plot
 
 T = TypeVar("T")
+_WORDS = 60
+"""Letters of a list of columns, or of a report, in a `repr`."""
 
 
 class RunReport(Generic[T]):
@@ -37,7 +39,7 @@ class RunReport(Generic[T]):
         return self._text
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {shortened(str(self))}>"
+        return f"<{type(self).__name__}: {shortened(str(self), _WORDS)}>"
 
     def _repr_html_(self) -> str:
         return text_block(str(self))
@@ -78,21 +80,10 @@ class Result(ABC, Generic[T]):
 def table_words(table: Any) -> str:
     """A table in a few words: its rows, unless Spark would have to run, and its columns."""
     if isinstance(table, pa.Table):
-        return f"{table.num_rows:,} rows of {shortened(', '.join(table.column_names))}"
+        return f"{table.num_rows:,} rows of {shortened(', '.join(table.column_names), _WORDS)}"
     shape, columns = getattr(table, "shape", None), getattr(table, "columns", ())
     rows = f"{shape[0]:,} rows of" if isinstance(shape, tuple) else "rows of"
-    return f"{rows} {shortened(', '.join(map(str, columns)))}"
-
-
-def shortened(text: str, most: int = 60) -> str:
-    """The first line of a text, cut to a length that fits a terminal.
-
-    >>> shortened("first line\\nsecond"), shortened("abcdefgh", 5)
-    ('first line ...', 'ab...')
-    """
-    first, *rest = text.splitlines() or [""]
-    line = f"{first} ..." if rest else first
-    return line if len(line) <= most else f"{line[: most - 3]}..."
+    return f"{rows} {shortened(', '.join(map(str, columns)), _WORDS)}"
 
 
 def small_table_like(given: T, rows: pa.Table) -> T:

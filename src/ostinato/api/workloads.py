@@ -22,11 +22,12 @@ from ostinato.api.clause_builder import PatternQuery
 from ostinato.api.clauses import MatchRecognizeQuery, match_recognize
 from ostinato.api.events import EventOptionNames, EventsQuery, events
 from ostinato.api.query import ColumnNames, LocalCall, Query, default_columns
-from ostinato.api.results import Result, RunReport, shortened, small_table_like
+from ostinato.api.results import Result, RunReport, small_table_like
 from ostinato.calls.bounds import Duration, LatencyRequest
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import a_path, a_text, shown
+from ostinato.calls.shown_objects import shortened
 from ostinato.clause.language.clause_query import ClauseQuery, as_clause_query
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import QueryError
@@ -235,7 +236,7 @@ class Workload(WorkloadRequest, Query):
         return WorkloadResult(self, run.rows, report, df, run.queries, run)
 
     def __repr__(self) -> str:
-        return f"<Workload of {len(self.names)} queries: {shortened(', '.join(self.names))}>"
+        return f"<Workload of {len(self.names)} queries: {shortened(', '.join(self.names), 60)}>"
 
     def _shown(self) -> str:
         texts = {name: render_event_query(query.query) for name, query in self.events.items()}

@@ -20,15 +20,23 @@ def escape(text: str) -> str:
     return html.escape(_NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
+def shortened(words: str, letters: int) -> str:
+    """At most this many letters, in one line.
+
+    >>> shortened("a long   name", 8)
+    'a long …'
+    """
+    words = " ".join(words[: 4 * letters].split()) if len(words) > letters or "\n" in words else words
+    return words if len(words) <= letters else words[: letters - 1] + "…"
+
+
 def short_repr(shown: object, words: str) -> str:
     """`Kind(words)` in one line that fits three lines of a terminal.
 
     >>> short_repr(object(), "PATTERN (A   B)")
     'object(PATTERN (A B))'
     """
-    line = " ".join(words[: 4 * _LONGEST_REPR].split())
-    line = line if len(line) <= _LONGEST_REPR else line[: _LONGEST_REPR - 1] + "…"
-    return f"{type(shown).__name__}({line})"
+    return f"{type(shown).__name__}({shortened(words, _LONGEST_REPR)})"
 
 
 def text_block(words: str) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from ostinato.calls.shown_objects import shortened
 from ostinato.pictures.plot_axis import is_number
-from ostinato.pictures.plot_tones import shortened
 from ostinato.pictures.svg import escape
 
 _MOST_ROWS = 20

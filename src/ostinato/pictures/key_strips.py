@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ostinato.calls.shown_objects import shortened
 from ostinato.pictures.match_chart import broken_path
 from ostinato.pictures.plot_axis import Axis
-from ostinato.pictures.plot_tones import Tones, shortened, text_width
+from ostinato.pictures.plot_tones import Tones, text_width
 from ostinato.pictures.plotted_matches import Key, Line, PlottedMatch, key_words
 from ostinato.pictures.svg import Scale, element, text
 

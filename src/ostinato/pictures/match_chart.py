@@ -9,8 +9,9 @@ from itertools import groupby
 
 import numpy as np
 
+from ostinato.calls.shown_objects import shortened
 from ostinato.pictures.plot_axis import Axis, number_words, tick_words
-from ostinato.pictures.plot_tones import Tones, shortened, text_width
+from ostinato.pictures.plot_tones import Tones, text_width
 from ostinato.pictures.plotted_matches import Line, PlottedMatch, key_words
 from ostinato.pictures.svg import Scale, element, escape, line_path, round_ticks, text
 

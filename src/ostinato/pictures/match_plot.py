@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
+from ostinato.calls.shown_objects import shortened
 from ostinato.pictures.key_strips import KeyStrip, key_strips, strips_height
 from ostinato.pictures.match_chart import ChartSize, match_chart
 from ostinato.pictures.plot_axis import Axis
-from ostinato.pictures.plot_tones import Tones, legend, shortened
+from ostinato.pictures.plot_tones import Tones, legend
 from ostinato.pictures.plotted_matches import Line, PlottedMatch
 from ostinato.pictures.svg import element, text
 

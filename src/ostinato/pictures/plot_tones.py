@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ostinato.calls.shown_objects import shortened
 from ostinato.pictures.svg import element, text
 
 TONES, SHAPES = 5, 4
@@ -60,13 +61,3 @@ def legend(tones: Tones, left: float, top: float, width: float) -> tuple[list[st
 def text_width(words: Sequence[str]) -> float:
     """The width of the longest of these texts, about."""
     return max((_LETTER * len(one) for one in words), default=0.0)
-
-
-def shortened(words: str, letters: int) -> str:
-    """At most this many letters, in one line.
-
-    >>> shortened("a long   name", 8)
-    'a long …'
-    """
-    words = " ".join(words[: 4 * letters].split()) if len(words) > letters or "\n" in words else words
-    return words if len(words) <= letters else words[: letters - 1] + "…"
