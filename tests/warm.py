@@ -72,7 +72,7 @@ def list_matches() -> None:
 
 def summarise() -> None:
     """A summary of one stream and one for each key, counted and summed."""
-    options: dict[str, Any] = {"type": "kind", "order_by": "at", "within": "30 seconds", "size": 8}
+    options: dict[str, Any] = {"type": "kind", "time": "at", "within": "30 seconds", "size": 8}
     for more in ({}, {"aggregate": "SUM(n)"}):
         ost.summary("A(B|C)*D", **options, **more).feed(EVENTS).ask()
     ost.summary("A(B|C)*D", **options, keys="user").feed(EVENTS).ask_all()
