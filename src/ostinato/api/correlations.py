@@ -17,7 +17,7 @@ from ostinato.calls.options import known_names
 from ostinato.calls.shown_objects import short_repr
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.task.correlation_task import DEFAULT_OPTIONS, CorrelationOptions, StrategyChoice
-from ostinato.correlations.task.run_table import run_table
+from ostinato.correlations.task.run_counts import run_table
 from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
 from ostinato.local.local_settings import local_settings, refuse_settings

@@ -12,11 +12,11 @@ from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.strategies.cost_model import Factors, PlannerChoice, StrategyName
 from ostinato.correlations.strategies.planner_report import run_text
 from ostinato.correlations.strategies.strategies import Strategy
-from ostinato.correlations.task.correlation_state import NEW, RunTotals
+from ostinato.correlations.task.correlation_state import NEW
 from ostinato.correlations.task.correlation_steps import StepRows, in_steps
 from ostinato.correlations.task.correlation_task import CorrelationOptions
 from ostinato.correlations.task.correlation_worker import AdvancedStep, Correlator, SharedLive
-from ostinato.correlations.task.run_table import run_table
+from ostinato.correlations.task.run_counts import RunTotals, run_table
 from ostinato.correlations.task.step_planner import PlannerState, declined_strategies
 from ostinato.errors import errors_quoting
 from ostinato.expressions.types import Settings

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import operator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from ostinato.correlations.strategies.recent_buffer import NOTHING_MISSING, Missing
-from ostinato.correlations.strategies.sides import Ints, SearchCost
+from ostinato.correlations.strategies.sides import Ints
+from ostinato.correlations.task.run_counts import NO_STEPS, RunTotals
 from ostinato.kernels.constants import NO_TIME
 from ostinato.streams.bucket_state import QUERY, check_query
 from ostinato.streams.record_batches import to_bytes
@@ -75,59 +76,6 @@ class Marks(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class SummedCounts:
-    """Counts that are summed over steps."""
-
-    rows: int = 0
-    late_rows: int = 0
-    """Late rows of both sides."""
-    late_archive_rows: int = 0
-    """Late rows of a separate archive table."""
-    live_matches: int = 0
-    archive_matches: int = 0
-    """Archive starts with a match that this step found."""
-    results: int = 0
-
-
-SUMMED = tuple(count.name for count in fields(SummedCounts))
-
-
-@dataclass(frozen=True, slots=True)
-class StepCounts(SummedCounts):
-    """Counts of one step, and the size of the state after it."""
-
-    held_results: int = 0
-    buffered_rows: int = 0
-    """Archive rows that stay in memory."""
-    cached_entries: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class RunTotals(SummedCounts):
-    """Sums over all steps so far, and the largest sizes of buffer and cache (the paper's Table 5)."""
-
-    most_buffered_rows: int = 0
-    most_cached_entries: int = 0
-    live_seconds: float = 0.0
-    archive_seconds: float = 0.0
-    live_rows_searched: int = 0
-    archive_rows_searched: int = 0
-
-    def plus(self, counts: StepCounts, live: SearchCost, archive: SearchCost) -> RunTotals:
-        """The totals with one more step."""
-        summed = {name: getattr(self, name) + getattr(counts, name) for name in SUMMED}
-        return RunTotals(
-            **summed,
-            most_buffered_rows=max(self.most_buffered_rows, counts.buffered_rows),
-            most_cached_entries=max(self.most_cached_entries, counts.cached_entries),
-            live_seconds=self.live_seconds + live.seconds,
-            archive_seconds=self.archive_seconds + archive.seconds,
-            live_rows_searched=self.live_rows_searched + live.rows,
-            archive_rows_searched=self.archive_rows_searched + archive.rows,
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class CorrelationState:
     """The state of a correlation, in memory. A part without rows is None."""
 
@@ -147,7 +95,7 @@ class CorrelationState:
     """Results that wait for earlier ones: key, start, end, then the output columns."""
     known_until: int = NO_TIME
     """Rows up to this time are complete; rows that arrive later with such a time are late."""
-    totals: RunTotals = RunTotals()
+    totals: RunTotals = NO_STEPS
     planner: dict[str, Any] = field(default_factory=dict)
     """The planner's measurements and choice."""
 

@@ -24,9 +24,7 @@ from ostinato.correlations.task.correlation_results import ResultWriter
 from ostinato.correlations.task.correlation_state import (
     NEW,
     STATE,
-    SUMMED,
     CorrelationState,
-    StepCounts,
     read_state,
     state_bytes,
 )
@@ -35,6 +33,7 @@ from ostinato.correlations.task.correlation_steps import Sides, StepRows, in_ste
 from ostinato.correlations.task.correlation_task import DEFAULT_OPTIONS, CorrelationOptions, CorrelationTask, SideTask
 from ostinato.correlations.task.join_codes import SlotCodes, indexed_slots
 from ostinato.correlations.task.result_cache import cached_starts, new_cache
+from ostinato.correlations.task.run_counts import SUMMED, StepCounts
 from ostinato.correlations.task.side_rows import THREAD_CLOCK, SideWorker, WindowSide
 from ostinato.correlations.task.step_planner import (
     PlannerState,
