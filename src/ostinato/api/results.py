@@ -89,5 +89,9 @@ def table_words(table: Any) -> str:
 def small_table_like(given: T, rows: pa.Table) -> T:
     """A few rows in the kind of the input: `given` may also be a Spark DataFrame."""
     if is_spark_dataframe(given):
-        return given.sparkSession.createDataFrame(rows)  # type: ignore[attr-defined,no-any-return]
+        session = given.sparkSession  # type: ignore[attr-defined]
+        if rows.num_rows:
+            return session.createDataFrame(rows)  # type: ignore[no-any-return]
+        nulls = [pa.nulls(1, field.type) for field in rows.schema]  # Connect refuses a table without rows
+        return session.createDataFrame(pa.Table.from_arrays(nulls, schema=rows.schema)).limit(0)  # type: ignore[no-any-return]
     return like(given, rows)
