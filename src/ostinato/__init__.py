@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ostinato.api.match import match
     from ostinato.api.paths import Graph, PathsQuery, PathsResult, graph, paths
     from ostinato.api.plot import plot
-    from ostinato.api.plots import Plot
+    from ostinato.api.plot_object import Plot
     from ostinato.api.query import Query
     from ostinato.api.results import Result, RunReport
     from ostinato.api.summaries import StreamSummary, SummaryAnswer, SummaryResult, summary
@@ -85,7 +85,7 @@ _HOMES = {
     "FunnelReport": "ostinato.api.funnels",
     "FunnelResult": "ostinato.api.funnels",
     "funnel": "ostinato.api.funnels",
-    "Plot": "ostinato.api.plots",
+    "Plot": "ostinato.api.plot_object",
     "plot": "ostinato.api.plot",
     "Graph": "ostinato.api.paths",
     "PathsQuery": "ostinato.api.paths",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from ostinato.api.plots import Plot
+    from ostinato.api.plot_object import Plot
     from ostinato.local.correlation_runs import CorrelationRows, CorrelationStatistics
     from ostinato.rows.table_kinds import TableLike
 

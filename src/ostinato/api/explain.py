@@ -101,17 +101,16 @@ def explain(
     >>> print(explain("PATTERN SEQ(A, B+) RETURN COUNT(*)", type="kind", time="ts").text.splitlines()[0])
     1. The query as understood
     """
-    is_named = any(given is not None for given in (keys, time, type))
-    if is_named and (isinstance(query, Result) or (isinstance(query, str) and is_statement(query))):
-        if not (isinstance(query, str) and is_event_text(query)):
-            hint = "leave them out: a statement and a result name their columns themselves"
-            raise QueryError("INVALID_OPTION", "keys=, time= and type= are for a clause or an event query", hint=hint)
+    names_its_columns = isinstance(query, Result) or _is_sql(query)
+    if names_its_columns and any(given is not None for given in (keys, time, type)):
+        hint = "leave them out: a statement and a result name their columns themselves"
+        raise QueryError("INVALID_OPTION", "keys=, time= and type= are for a clause or an event query", hint=hint)
     if isinstance(query, WorkloadResult):
         return _workload(query.workload, query.input if table is None else table, query.counters)
     if isinstance(query, Result):
         explained = explain(query.query, query.input if table is None else table)
         return Explanation(f"{explained.text}\n\n{headed('The run', str(query.report))}", explained.svg)
-    if isinstance(query, str) and is_statement(query) and not is_event_text(query):
+    if isinstance(query, str) and _is_sql(query):
         return _clauses(query, table)
     query = as_query(query, keys=keys, time=time, type=type)
     if isinstance(query, WorkloadRequest):
@@ -128,6 +127,11 @@ def explain(
         return _clauses(funnel_clause(query), None)  # the clause orders by a column that only the run adds
     assert isinstance(query, MatchRecognizeQuery)
     return _clauses(query.clause_query.clause, table)
+
+
+def _is_sql(query: object) -> bool:
+    """Whether it is the text of a whole SQL statement. An event query may begin with FROM, too."""
+    return isinstance(query, str) and is_statement(query) and not is_event_text(query)
 
 
 def _clauses(query: str | MatchRecognize, table: Any) -> Explanation:

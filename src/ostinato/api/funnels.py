@@ -21,7 +21,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ostinato.api.plots import Plot
+from ostinato.api.plot_object import Plot
 from ostinato.api.query import ColumnNames, LocalCall, Query
 from ostinato.api.results import Result, RunReport, small_table_like
 from ostinato.calls.bounds import Duration

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
-from ostinato.api.plots import Plot
+from ostinato.api.plot_object import Plot
 from ostinato.api.query import LocalCall, Query
 from ostinato.api.results import Result, RunReport, small_table_like
 from ostinato.calls.bounds import Duration, LatencyRequest
@@ -144,13 +144,13 @@ class PathsQuery(Query):
         call.settings_of_one_thread()
         return self._found(table).table
 
-    def _found(self, graph: Any) -> WalkedPaths:
+    def _found(self, triples: Any) -> WalkedPaths:
         from ostinato.path_queries.search.path_search import PathWalk  # loads kernels; a DataFrame needs none
         from ostinato.path_queries.task.walked_paths import walk_paths
 
-        if isinstance(graph, Graph) and (self.node_types is not None or self.columns != COLUMNS):
+        if isinstance(triples, Graph) and (self.node_types is not None or self.columns != COLUMNS):
             raise QueryError("INVALID_OPTION", "a Graph has its columns and node types already", hint="ost.graph(...)")
-        loaded = graph if isinstance(graph, Graph) else _load_graph(graph, self.columns, self.node_types)
+        loaded = triples if isinstance(triples, Graph) else graph(triples, self.columns, self.node_types)
         return walk_paths(PathWalk(loaded, self.queries), node_names("start", self.start), self.options)
 
     def _on_spark(self, triples: Any) -> PathsResult[Any]:
@@ -279,10 +279,6 @@ def graph(
         return make_graph(as_table(triples, settings), columns, types)
 
     return interruptible(build_graph, deadline)
-
-
-_load_graph = graph
-"""Alias for functions with an argument named `graph`."""
 
 
 __all__ = ["Graph", "PathsQuery", "PathsResult", "graph", "paths"]

@@ -23,11 +23,11 @@ import pyarrow as pa
 
 from ostinato.api.any_query import QuerySource, as_query
 from ostinato.api.clauses import MatchRecognizeQuery
-from ostinato.api.plots import Plot
+from ostinato.api.plot_object import Plot
 from ostinato.api.query import ColumnNames, Query
 from ostinato.api.results import Result
 from ostinato.calls.foreign_errors import only_our_errors
-from ostinato.calls.options import a_text, whole_number
+from ostinato.calls.options import a_text, column_names, whole_number
 from ostinato.calls.shown_objects import shortened
 from ostinato.clause.query.clause import MatchRecognize, Measure, Output
 from ostinato.clause.query.pattern import variables
@@ -47,7 +47,6 @@ from ostinato.pictures.plot_roles import (
     AskedColumns,
     PlotRoles,
     first_number,
-    key_names,
     plot_roles,
     roles_in_matches,
 )
@@ -119,25 +118,33 @@ def plot(
     whole_number("limit", limit, most=_MOST_MATCHES)
     names = {"x": x, "y": y, "labels": labels, "number": number, "start": start, "end": end}
     texts = {name: None if column is None else a_text(name, column) for name, column in names.items()}
-    asked = AskedColumns(**texts, keys=None if keys is None else key_names(keys))
+    asked = AskedColumns(**texts, keys=None if keys is None else column_names("keys", keys))
+    columns = {**names, "keys": keys, "time": time, "type": type}
     if isinstance(matches, Result):
-        _refuse_columns(names, keys)
+        _refuse(columns, "a result chooses the columns of its drawing itself")
         return matches.plot()
     if isinstance(matches, str | MatchRecognize | EventQuery | Query):
         if rows is None:
             raise QueryError("NOT_A_TABLE", "a query is plotted over rows", hint="ost.plot(query, table)")
-        return _plot_query(as_query(matches, keys=keys, time=time, type=type), rows, asked, limit)
+        query = as_query(matches, keys=keys, time=time, type=type)
+        if isinstance(query, EventRequest):
+            return _plot_events(query, _rows(rows), asked, limit)
+        if isinstance(query, MatchRecognizeQuery):
+            return _plot_clause(query, _rows(rows), asked, limit)
+        _refuse(columns, f"a {query.__class__.__name__} chooses the columns of its drawing itself")
+        drawn: Plot = query.run(rows).plot()  # type: ignore[attr-defined]  # all other kinds have a result
+        return drawn
+    _refuse({"time": time, "type": type}, "these columns are for queries")
     table, rows = _rows(matches), None if rows is None else _rows(rows)
     roles = roles_in_matches(_types(table), None if rows is None else _types(rows), asked)
     return _draw(roles, table, rows, limit)
 
 
-def _refuse_columns(names: Mapping[str, str | None], keys: ColumnNames) -> None:
-    """Raises INVALID_OPTION for columns of a drawing that chooses its own."""
-    given = [name for name, column in {**names, "keys": keys}.items() if column is not None]
+def _refuse(columns: Mapping[str, object], why: str) -> None:
+    """Raises INVALID_OPTION for the columns that are given."""
+    given = [name for name, column in columns.items() if column is not None]
     if given:
-        hint = "they are for clauses, event queries and tables of matches"
-        raise QueryError("INVALID_OPTION", f"this kind of result takes no {', '.join(given)}", hint=hint)
+        raise QueryError("INVALID_OPTION", f"{', '.join(given)} can't be given here: {why}", hint="leave them out")
 
 
 # --- the tables -------------------------------------------------------------------------------------------------------
@@ -163,16 +170,6 @@ def _types(data: Any) -> dict[str, pa.DataType]:
 
 
 # --- queries ----------------------------------------------------------------------------------------------------------
-
-
-def _plot_query(query: Query, rows: Any, asked: AskedColumns, limit: int) -> Plot:
-    if isinstance(query, EventRequest):
-        return _plot_events(query, _rows(rows), asked, limit)
-    if isinstance(query, MatchRecognizeQuery):
-        return _plot_clause(query, _rows(rows), asked, limit)
-    _refuse_columns({"x": asked.x, "y": asked.y, "labels": asked.labels, "start": asked.start}, asked.keys)
-    drawn: Plot = query.run(rows).plot()  # type: ignore[attr-defined]  # all other kinds have a result of their own
-    return drawn
 
 
 def _plot_events(query: EventRequest, rows: Any, asked: AskedColumns, limit: int) -> Plot:
@@ -296,7 +293,7 @@ def _shown_keys(matches: Sequence[PlottedMatch], rows: pa.Table | None, keys: Se
 
 
 def _title(matches: Sequence[PlottedMatch], total: int | None, axis: Axis) -> str:
-    """What is seen: `ACME: 3 matches between ... and ...`, `1,000 of 5,000 matches in 12 keys between ... and ...`."""
+    """`ACME: 3 matches between ... and ...`, or `1,000 of 5,000 matches in 12 keys between ... and ...`."""
     if not matches:
         return "no matches"
     count = f"at least {len(matches):,}" if total is None else f"{len(matches):,}"

@@ -1,4 +1,4 @@
-"""What queries of every kind have in common: they run on a table in this process, and on a Spark DataFrame."""
+"""The base class of all queries: they run on a table in this process, and on a Spark DataFrame."""
 
 from __future__ import annotations
 

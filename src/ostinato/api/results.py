@@ -17,7 +17,7 @@ from ostinato.rows.table_kinds import like
 
 if TYPE_CHECKING:
     from ostinato.api.explain import Explanation
-    from ostinato.api.plots import Plot
+    from ostinato.api.plot_object import Plot
 
 T = TypeVar("T")
 _WORDS = 60
@@ -25,7 +25,7 @@ _WORDS = 60
 
 
 class RunReport(Generic[T]):
-    """What a run did. `str(report)` is for people, `table` for programs: in the kind of the input, lazy on Spark."""
+    """The report of a run. `str(report)` is for people, `table` for programs. On Spark the table is lazy."""
 
     def __init__(self, text: str, table: T) -> None:
         self._text, self._table = text, table
@@ -53,7 +53,6 @@ class Result(ABC, Generic[T]):
     table: T
     """The rows. On Spark a lazy DataFrame."""
     report: RunReport[T]
-    """What the run did."""
     input: T
     """The table or DataFrame that the query ran over."""
 

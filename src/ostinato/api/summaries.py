@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ostinato.api.plots import Plot
+from ostinato.api.plot_object import Plot
 from ostinato.api.query import LocalCall, Query
 from ostinato.api.results import Result, RunReport
 from ostinato.calls.bounds import Duration

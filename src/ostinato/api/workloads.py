@@ -50,7 +50,7 @@ from ostinato.workloads.workload_rows import WorkloadRows
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from ostinato.api.plots import Plot
+    from ostinato.api.plot_object import Plot
     from ostinato.rows.table_kinds import TableLike
 
 
@@ -79,7 +79,7 @@ class WorkloadResult(Result[T]):
     queries: Mapping[str, T]
     """The rows of each query."""
     counters: WorkloadRows[Any]
-    """What the engines counted, for `ost.explain(result)`."""
+    """The counts of the engines, for `ost.explain(result)`."""
 
     @property
     def workload(self) -> Workload:
@@ -109,7 +109,7 @@ class WorkloadResult(Result[T]):
 
         columns = table_columns(self.table).names
         if query is None and "match_start" in columns:
-            times = {query.time for query in self.workload.events.values() if query.time is not None}
+            times = {one.time for one in self.workload.events.values() if one.time is not None}
             x = times.pop() if len(times) == 1 and "events" in columns else None
             return plot(self.table, x=x, start="match_start", end="match_end", keys="query")  # type: ignore[arg-type]
         name = next(iter(self.queries)) if query is None else query

@@ -82,18 +82,12 @@ def draw_paths(paths: Sequence[ShownPath]) -> str:
 
 
 def _description(drawn: Sequence[ShownPath], columns: Sequence[Sequence[str]]) -> str:
-    """What is seen: the size of the picture, and the best path."""
+    """The alt text: the size of the picture, and the best path."""
     best = drawn[0]
     steps = "".join(f", {relation}, {node}" for relation, node in zip(best.relations, best.nodes[1:], strict=True))
     nodes = ", ".join(f"{len(column):,}" for column in columns)
     layout = f"Boxes in {len(columns)} columns from left to right ({nodes}), joined by relations."
     return f"{layout} Best: {best.nodes[0]}{steps}."
-
-
-def page(svg: str) -> str:
-    """An HTML page with the picture."""
-    head = '<meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>Paths</title>'
-    return f'<!doctype html><html lang="en">{head}<body>{svg}</body></html>'
 
 
 Positions = dict[tuple[int, str], tuple[float, float]]

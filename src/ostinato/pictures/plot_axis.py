@@ -32,7 +32,7 @@ class AxisKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What the numbers of an axis mean. Times and days are microseconds since 1970."""
+    """The meaning of the numbers on an axis. Times and days are microseconds since 1970."""
 
     kind: AxisKind
     zone: str = ""

@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from ostinato.calls.options import a_text, shown
 from ostinato.errors import QueryError
 from ostinato.pictures.plot_axis import Axis, AxisKind, axis_of, is_number
 from ostinato.rows.column_lookup import ColumnLookup, columns_hint
@@ -188,12 +187,3 @@ def first_number(types: Types, asked: AskedColumns, preferred: Iterable[str]) ->
     taken = {name.lower() for name in (asked.x, *(asked.keys or ())) if name}
     by_name = {name.lower(): name for name in types if is_number(types[name]) and name.lower() not in taken}
     return next((by_name[name.lower()] for name in (*preferred, *by_name) if name.lower() in by_name), None)
-
-
-def key_names(keys: str | Sequence[str]) -> tuple[str, ...]:
-    """One name or several."""
-    if isinstance(keys, str):
-        return (keys,)
-    if not isinstance(keys, Iterable):
-        raise QueryError("INVALID_OPTION", f"keys are names of columns, not {shown(keys)}", hint='keys=["symbol"]')
-    return tuple(a_text("each of keys", key) for key in keys)

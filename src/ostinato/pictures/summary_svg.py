@@ -97,7 +97,7 @@ def style() -> str:
 
 
 def _description(picture: SummaryPicture, lanes: Sequence[str]) -> str:
-    """What is seen, in sentences."""
+    """The alt text, in sentences."""
     loss = "" if picture.exact is None else f" {loss_words(picture.count, picture.exact)}."
     if not picture.types:
         return "No event is kept." + loss

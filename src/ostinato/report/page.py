@@ -35,7 +35,7 @@ _OTHER_MARKS = {
     },
     "strips": {"overview": "price", "tick": "start of a match"},
 }
-"""What charts draw beside the phases of a match, by the class of the element."""
+"""The elements that a chart draws beside the phases of a match, by their class."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def arrow_table(data: Any, settings: t.Settings) -> pa.Table:
     that uses it."""
     try:
         table = _read(data)
-    except (pa.ArrowException, RuntimeError) as error:  # RuntimeError: the interchange protocol's own
+    except (pa.ArrowException, RuntimeError, OverflowError) as error:  # RuntimeError: the interchange protocol's own
         why = "; ".join(map(str, error.args)) or type(error).__name__
         raise QueryError("TABLE_NOT_READABLE", f"Arrow can't read this {type(data).__name__}: {why}") from error
     columns = [_plain(name, column, settings) for name, column in zip(table.column_names, table.columns, strict=True)]
@@ -73,12 +73,7 @@ def _read(data: Any) -> pa.Table:
 def _of_pandas(frame: Any) -> pa.Table:
     """Column by column: Arrow refuses a frame with two columns of one name, even if the query uses neither."""
     if frame.columns.is_unique:
-        try:
-            return pa.Table.from_pandas(frame, preserve_index=False)
-        except (OverflowError, ValueError, TypeError) as error:
-            if isinstance(error, pa.ArrowException):
-                raise
-            raise pa.ArrowInvalid(str(error)) from error
+        return pa.Table.from_pandas(frame, preserve_index=False)
     columns = [_of_pandas(frame.iloc[:, [at]]).column(0) for at in range(len(frame.columns))]
     return pa.Table.from_arrays(columns, names=[str(name) for name in frame.columns])
 

@@ -22,7 +22,7 @@ class Plot:
     """A drawing of matches. Notebooks show it; `save` writes it to a file."""
 
     title: str
-    """What is seen: the keys, the number of matches and their times."""
+    """The alt text: the keys, the number of matches and their times."""
     svg: str = field(repr=False)
     """The drawing as a self-contained SVG."""
 
