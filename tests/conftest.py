@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.compiled_kernels import CACHE, unlisted_in, use_own_cache
 from tests.examples import EXPLORING, examples
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TESTS = Path(__file__).parent
+use_own_cache()
 
 _slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(
@@ -35,6 +38,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if classic or others_with_spark:
         for item in connect:  # one process can't hold a classic and a Connect session
             item.add_marker(pytest.mark.skip(reason="needs a process of its own: pytest tests/spark_connect"))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fails if a query has called a kernel with argument types that the list of kernels lacks."""
+    is_worker = hasattr(session.config, "workerinput")  # the controller of xdist checks for its workers
+    if is_worker or os.environ["NUMBA_CACHE_DIR"] != str(CACHE):
+        return
+    unlisted = unlisted_in(CACHE)
+    if unlisted:
+        print("\nkernels with argument types that aren't listed (see tools/record_kernels.py):", *unlisted, sep="\n  ")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(scope="session")

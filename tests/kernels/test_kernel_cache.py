@@ -1,9 +1,9 @@
-"""Kernels compile, survive folders that can't be written, and don't leak settings into the caller's numba."""
+"""Kernels compile, are found again by later processes, survive damaged files and folders that can't be written."""
 
+import logging
 import os
 import subprocess
 import sys
-import tempfile
 import textwrap
 import zipfile
 from pathlib import Path
@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from ostinato.clause.matching.interpreted_search import search_interpreted
-from ostinato.errors import OstinatoWarning
-from ostinato.kernels import kernel_cache
-from ostinato.kernels.kernel_cache import inline_kernel, interpreted, kernel, prepare_numba_cache
+from ostinato.kernels import compile_notice, kernel_cache
+from ostinato.kernels.kernel_cache import inline_kernel, interpreted, kernel
 from ostinato.kernels.kernel_sources import KernelSources
 
 SOURCES = Path(kernel_cache.__file__).parents[1]
@@ -68,17 +67,10 @@ def test_numba_of_the_caller_is_left_alone() -> None:
     assert (numba.config.CACHE_DIR, os.environ.get("NUMBA_CACHE_DIR")) == before
 
 
-def test_old_folders_go_and_recent_ones_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    for name in ("kernels-old", "kernels-recent"):
-        (tmp_path / name).mkdir()
-    os.utime(tmp_path / "kernels-old", (0, 0))
-    chosen = prepare_numba_cache.__wrapped__()
-    assert chosen is not None and chosen.parent == tmp_path
-    assert {folder.name for folder in tmp_path.iterdir()} == {"kernels-recent", chosen.name}
+# --- names: which sources a kernel is made of -------------------------------------------------------------------------
 
 
-def test_a_kernel_gets_a_new_folder_when_a_module_behind_it_is_edited(tmp_path: Path) -> None:
+def test_a_fingerprint_changes_when_a_module_behind_the_kernel_is_edited(tmp_path: Path) -> None:
     (tmp_path / "shared").mkdir()
     (tmp_path / "engine").mkdir()
     (tmp_path / "unrelated.py").write_text("Y = 1\n")
@@ -118,20 +110,24 @@ def test_a_fingerprint_reads_all_modules_that_the_kernel_imports() -> None:
 
 
 def test_a_kernel_built_around_functions_of_another_module_depends_on_both() -> None:
-    stored = Path(search_interpreted.stats.cache_path)
-    alone = prepare_numba_cache(frozenset({"kernels/kernel_cache.py", "clause/matching/search.py"}))
-    together = prepare_numba_cache(
-        frozenset({"kernels/kernel_cache.py", "clause/matching/search.py", "clause/matching/interpreted_search.py"})
-    )
-    assert alone is not None and not stored.is_relative_to(alone)
-    assert together is not None and stored.is_relative_to(together)
+    assert {"clause/matching/search.py", "clause/matching/interpreted_search.py"} <= search_interpreted._cache._makers
 
+
+def test_storing_is_not_among_the_sources_of_a_kernel() -> None:
+    behind = KernelSources(SOURCES).behind(["clause/matching/search.py"])
+    assert not behind & {"kernels/user_kernels.py", "kernels/package_kernels.py", "kernels/compile_notice.py"}
+
+
+# --- later processes --------------------------------------------------------------------------------------------------
 
 PROGRAM = """
-    import ostinato.kernels.kernel_cache as kernel_cache
-    folder = kernel_cache.prepare_numba_cache()
+    import logging
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    logging.getLogger("ostinato.kernels").setLevel(logging.DEBUG)
+    from ostinato.kernels.kernel_cache import used_kernels
     import stored
-    print(folder, stored.add_one(41), sum(stored.add_one.stats.cache_hits.values()))
+    answer, used = stored.add_one(41), used_kernels()
+    print(answer, *(origin.split()[-1] for origin in used.origins.values()), used.folder)
 """
 STORED = """
     from ostinato.kernels.kernel_cache import kernel
@@ -140,99 +136,94 @@ STORED = """
     def add_one(x):
         return x + 1
 """
+NEEDED = ("errors.py", *(f"kernels/{path.name}" for path in (SOURCES / "kernels").glob("*.py")))
 
 
-NEEDED = (
-    "errors.py",
-    "kernels/kernel_cache.py",
-    "kernels/kernel_sources.py",
-    "kernels/private_folders.py",
-    "kernels/__init__.py",
-)
-
-
-def run_where(tmp_path: Path, *, sources: Path, program: str = PROGRAM, **environment: str) -> tuple[str, int, int]:
-    """Start a fresh process; returns the folder it chose, the kernel's answer, and how often the cache was hit."""
+def run_where(tmp_path: Path, *, sources: Path, program: str = PROGRAM, **environment: str) -> tuple[str, str, str]:
+    """Starts a fresh process; returns the kernel's answer, where the kernel came from, and the user's folder."""
     (tmp_path / "stored.py").write_text(textwrap.dedent(STORED))
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)],
-        env={**inherited, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": f"{sources}:{tmp_path}", **environment},
+        env=environment_with(sources, tmp_path, **environment),
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    folder, answer, hits = done.stdout.split()
-    return folder, int(answer), int(hits)
+    answer, origin, folder = done.stdout.split()
+    assert f": {origin}" in done.stderr.replace("user's cache", "cache")  # the debug line
+    return answer, origin, folder
 
 
-def package_that_cannot_be_written(tmp_path: Path) -> Path:
-    """A copy of the package whose `__pycache__` is a plain file: that stops root as well, unlike permissions."""
-    package = tmp_path / "sources" / "ostinato"
-    package.mkdir(parents=True)
-    (package / "__init__.py").touch()
-    for name in NEEDED:
-        (package / name).parent.mkdir(exist_ok=True)
-        (package / name).write_text((SOURCES / name).read_text())
-    (package / "__pycache__").touch()
-    return package.parent
+def environment_with(*path: Path, **environment: str) -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}
+    return {
+        **inherited,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": ":".join(map(str, path)),
+        **environment,
+    }
 
 
 def test_second_process_loads_the_kernel_of_the_first(tmp_path: Path) -> None:
     folder = str(tmp_path / "cache")
     first = run_where(tmp_path, sources=SOURCES.parent, NUMBA_CACHE_DIR=folder)
     second = run_where(tmp_path, sources=SOURCES.parent, NUMBA_CACHE_DIR=folder)
-    assert first[0].startswith(folder)
-    assert (first[1:], second[1:]) == ((42, 0), (42, 1))
+    assert first[2].startswith(folder)
+    assert (first[:2], second[:2]) == (("42", "compiled"), ("42", "cache"))
 
 
-def test_home_is_used_when_the_package_cannot_be_written(tmp_path: Path) -> None:
-    sources = package_that_cannot_be_written(tmp_path)
-    folder, answer, _ = run_where(tmp_path, sources=sources, HOME=str(tmp_path / "home"))
+@pytest.mark.parametrize("damage", [lambda stored: stored[:-9], lambda stored: b"", lambda stored: b"x" * len(stored)])
+def test_a_damaged_kernel_is_compiled_anew(tmp_path: Path, damage: object) -> None:
+    folder = str(tmp_path / "cache")
+    run_where(tmp_path, sources=SOURCES.parent, NUMBA_CACHE_DIR=folder)
+    (stored,) = Path(folder).rglob("*.kernel")
+    stored.write_bytes(damage(stored.read_bytes()))  # type: ignore[operator]
+    origins = [run_where(tmp_path, sources=SOURCES.parent, NUMBA_CACHE_DIR=folder)[1] for _ in range(2)]
+    assert origins == ["compiled", "cache"]
+
+
+def test_home_is_used_by_default_and_the_package_is_left_alone(tmp_path: Path) -> None:
+    package = copy_of_package(tmp_path)
+    before = sorted(package.rglob("*"))
+    answer, origin, folder = run_where(tmp_path, sources=package.parent, HOME=str(tmp_path / "home"))
+    assert (answer, origin) == ("42", "compiled")
     assert folder.startswith(str(tmp_path / "home" / ".cache" / "ostinato"))
-    assert answer == 42
+    assert sorted(package.rglob("*")) == before
 
 
-def test_temporary_folder_is_used_when_home_cannot_be_written(tmp_path: Path) -> None:
-    sources = package_that_cannot_be_written(tmp_path)
+@pytest.mark.parametrize("home", ["/dev/null", "", "relative"])
+def test_temporary_folder_is_used_when_home_cannot_be(tmp_path: Path, home: str) -> None:
     (tmp_path / "scratch").mkdir()
-    folder, answer, _ = run_where(tmp_path, sources=sources, HOME="/dev/null", TMPDIR=str(tmp_path / "scratch"))
-    assert folder.startswith(str(tmp_path / "scratch"))
-    assert answer == 42
+    scratch = str(tmp_path / "scratch")
+    answer, _, folder = run_where(tmp_path, sources=SOURCES.parent, HOME=home, TMPDIR=scratch)
+    assert folder.startswith(scratch) or home == ""  # without HOME, Python looks the user's home up
+    assert answer == "42"
 
 
-@pytest.mark.parametrize("chosen", ["open", "relative"])
-def test_an_unsafe_folder_is_passed_over_with_one_warning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: str
-) -> None:
-    (tmp_path / "open").mkdir()
-    (tmp_path / "open").chmod(0o777)
-    (tmp_path / "scratch").mkdir()
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "open") if chosen == "open" else ".numba_cache")
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
-    monkeypatch.setattr(kernel_cache, "_WARNED", set())
-    with pytest.warns(OstinatoWarning, match="aren't kept in .*NUMBA_CACHE_DIR to an absolute folder") as caught:
-        folders = [prepare_numba_cache.__wrapped__(makers) for makers in (frozenset(), frozenset({"errors.py"}))]
-    assert len(caught) == 1
-    assert {folder.parent.parent for folder in folders if folder is not None} == {tmp_path / "scratch"}
-    assert not any((tmp_path / "open").iterdir())
+def test_a_process_compiles_where_nothing_can_be_written(tmp_path: Path) -> None:
+    program = """
+        import tempfile
+        tempfile.gettempdir = lambda: "/dev/null"
+    """
+    program = textwrap.dedent(program) + textwrap.dedent(PROGRAM)
+    answer, origin, folder = run_where(tmp_path, sources=SOURCES.parent, program=program, HOME="/dev/null")
+    assert (answer, origin, folder) == ("42", "compiled", "None")
 
 
-def test_numba_never_falls_back_to_a_folder_of_its_own_choice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setattr(kernel_cache, "prepare_numba_cache", lambda makers=frozenset(): tmp_path / "file" / "kernels")
-
-    @kernel
-    def add_one(x: int) -> int:
-        return x + 1
-
-    assert add_one(41) == 42
-    assert add_one.stats.cache_path is None
+def copy_of_package(tmp_path: Path) -> Path:
+    """The part of the package that makes and stores kernels."""
+    package = tmp_path / "sources" / "ostinato"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    for name in NEEDED:
+        (package / name).parent.mkdir(exist_ok=True)
+        (package / name).write_text((SOURCES / name).read_text())
+    return package
 
 
 def test_kernels_of_a_zip_are_stored_too(tmp_path: Path) -> None:
-    """numba stores no kernel whose source isn't a file, and workers that got a zip would compile for ever."""
+    """Workers that got a zip would compile for ever otherwise."""
     package = tmp_path / "package.zip"
     with zipfile.ZipFile(package, "w") as archive:
         archive.writestr("ostinato/__init__.py", "")
@@ -242,15 +233,52 @@ def test_kernels_of_a_zip_are_stored_too(tmp_path: Path) -> None:
             archive.write(SOURCES / name, f"ostinato/{name}")
     program = PROGRAM.replace("import stored", "from ostinato.engines import stored")
     runs = [run_where(tmp_path, sources=package, program=program, HOME=str(tmp_path / "home")) for _ in range(2)]
-    assert [run[1:] for run in runs] == [(42, 0), (42, 1)]
-    assert runs[0][0].startswith(str(tmp_path / "home" / ".cache" / "ostinato"))
+    assert [run[:2] for run in runs] == [("42", "compiled"), ("42", "cache")]
+    assert runs[0][2].startswith(str(tmp_path / "home" / ".cache" / "ostinato"))
 
 
-def test_kernel_still_compiles_when_nothing_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_cache, "prepare_numba_cache", lambda makers=frozenset(): None)
+def test_processes_side_by_side_compile_once(tmp_path: Path) -> None:
+    (tmp_path / "stored.py").write_text(textwrap.dedent(STORED))
+    environment = environment_with(SOURCES.parent, tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(PROGRAM)], env=environment, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(4)
+    ]
+    origins = [process.communicate()[0].split()[1] for process in running]
+    assert sorted(origins) == ["cache", "cache", "cache", "compiled"]
+    assert not list((tmp_path / "cache").rglob("*.lock"))
 
-    @kernel
-    def add_one(x: int) -> int:
-        return x + 1
 
-    assert add_one(41) == 42
+def test_a_function_without_a_file_is_compiled_in_each_process() -> None:
+    names: dict[str, object] = {"kernel": kernel}
+    exec(compile("def add_one(x): return x + 1\nmade = kernel(add_one)", "<notebook>", "exec"), names)
+    assert names["made"](41) == 42  # type: ignore[operator]
+    assert not any("notebook" in name for name in kernel_cache.origins)
+
+
+# --- what the user is told --------------------------------------------------------------------------------------------
+
+
+def test_a_long_compilation_is_told_once(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compile_notice, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(compile_notice, "_told", compile_notice.threading.Event())
+    with caplog.at_level(logging.WARNING, "ostinato.kernels"):
+        for name in ("search.search_plain-12ab-34cd", "search.search_interpreted-12ab-34cd"):
+            compiling = compile_notice.Compiling(name)
+            if compiling._timer.ident is not None:  # the second one isn't started
+                compiling._timer.join()
+            assert compiling.end() >= 0
+    (message,) = caplog.messages
+    assert "search.search_plain" in message and "12ab" not in message
+    assert "ostinato warm" in message and "60 s" in message
+
+
+def test_a_short_compilation_is_not_told(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compile_notice, "_PATIENCE_SECONDS", 3600.0)
+    monkeypatch.setattr(compile_notice, "_told", compile_notice.threading.Event())
+    compiling = compile_notice.Compiling("search.search_plain-12ab-34cd")
+    compiling.end()
+    compiling._timer.join()
+    assert not caplog.messages

@@ -44,6 +44,8 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     _add_demo(commands)
     _add_run(commands)
     _add_explain(commands)
+    _add_doctor(commands)
+    _add_warm(commands)
     _add_bench(commands)
     return parser.parse_args(argv)
 
@@ -127,6 +129,50 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(command=explain_query)
 
 
+def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from ostinato.cli.doctor import run_doctor
+
+    parser = commands.add_parser(
+        "doctor",
+        help="check this machine, its Spark and the workers",
+        description="Checks Python, packages, Java, compiled kernels, the workers of a Spark session, and what streams "
+        "need. Says how to mend what is missing. The exit code is 3 if queries can't run.",
+    )
+    parser.add_argument("--no-spark", action="store_true", help="start no Spark session: check this machine only")
+    parser.add_argument("--master", metavar="URL", help="check the workers of this cluster (default: this machine)")
+    parser.add_argument("--remote", metavar="URL", help="check the workers behind this Spark Connect server")
+    parser.add_argument(
+        "--conf",
+        action="append",
+        default=[],
+        type=_setting,
+        metavar="NAME=VALUE",
+        help="a setting of the Spark session",
+    )
+    _add_debug(parser)
+    parser.set_defaults(command=run_doctor)
+
+
+def _add_warm(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from ostinato.cli.warm import warm
+
+    parser = commands.add_parser(
+        "warm",
+        help="load or compile every kernel once, so that no query waits for the compiler",
+        description="Loads every kernel, and compiles those that aren't on disk yet. Run it once on a new machine: in "
+        "an image, in an init script, or by hand. With a platform wheel there is nothing to compile.",
+    )
+    parser.add_argument(
+        "--package",
+        action="store_true",
+        help="compile for every CPU of this architecture, and put the kernels into the installed package, for all its "
+        "users (images, wheels)",
+    )
+    parser.add_argument("--clauses", action="store_true", help="only the kernels of MATCH_RECOGNIZE")
+    _add_debug(parser)
+    parser.set_defaults(command=warm)
+
+
 def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     from ostinato.cli.bench import run_benchmarks
 
@@ -164,6 +210,13 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
 
 def _add_debug(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--debug", action="store_true", help="also show the Python stack trace of an error")
+
+
+def _setting(words: str) -> tuple[str, str]:
+    name, equals, value = words.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"'{words}' is not NAME=VALUE")
+    return name, value
 
 
 def _at_least(least: int) -> Callable[[str], int]:

@@ -1,64 +1,77 @@
-"""Python function -> compiled kernel, stored on disk for later processes where the disk can be written.
+"""Python function -> compiled kernel. Compiled kernels come from the package, from the user's cache, or from numba.
 
-numba's own cache has three gaps:
+numba's own cache has four gaps, so kernels have a cache of ours:
 - It refuses to load a kernel where neither the package's folder nor HOME can be written. Spark workers often run so.
 - It checks only the file of the kernel. If a function in another file changes, the kernel keeps its old code.
 - It ignores bounds checks: a process that asks for them gets code without them.
+- It files kernels under the path of their sources and the name of the CPU, so a package can't bring compiled kernels.
 
-Therefore the name of a kernel's folder contains a fingerprint of all sources that the kernel is made of, and of the
-settings. The caller's numba settings don't change.
-
-A stored kernel is code that runs when it is loaded. So kernels are stored only where no other user can write.
+A kernel's name contains a hash of all sources that the kernel is made of. A kernel is looked up by its name in two
+stores, one after the other (`package_kernels.py`, `user_kernels.py`). If neither has it, numba compiles it, and the
+user's store keeps it.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import os
-import shutil
+import logging
+import pickle
 import sys
-import tempfile
-import time
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numba
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
+from numba.core.registry import cpu_target
+from numba.core.serialize import dumps
 
-from ostinato.errors import OstinatoWarning
 from ostinato.kernels.kernel_sources import KernelSources
-from ostinato.kernels.private_folders import Untrusted, current_user, make_private, user_cache
+
+if TYPE_CHECKING:
+    from ostinato.kernels.compile_notice import Compiling
+    from ostinato.kernels.user_kernels import UserKernels
 
 AnyFunction = Callable[..., Any]
 """Any Python function. Kernels declare no argument types: numba infers them at the call."""
 
+FROM_PACKAGE, FROM_USER, COMPILED = "package", "user's cache", "compiled"
+
+origins: dict[str, str] = {}
+"""Each kernel that this process has loaded or compiled: its name -> FROM_PACKAGE, FROM_USER or COMPILED."""
+
+
+class UsedKernels(NamedTuple):
+    """Kernels by their names, with the origin of each, and the folder of the user's store (None if it has none)."""
+
+    origins: dict[str, str]
+    folder: Path | None
+
+
+_LISTING = 6
+"""The place of the annotated listing in the reduced form of numba's CompileResult."""
+_log = logging.getLogger("ostinato.kernels")
 _PACKAGE = Path(__file__).parents[1]
 """The package's folder. If the package is a zip, this path isn't a folder."""
-_SOURCES: Traversable = files("ostinato")
-"""The package's sources, also readable inside a zip."""
-_KERNEL_SOURCES = KernelSources(_SOURCES)
+_KERNEL_SOURCES = KernelSources(files("ostinato"))
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _BORROWING: dict[str, Any] = {**_OPTIONS, "_nrt": False}
 """Without numba's reference counting: a kernel borrows arrays from its caller and can't make any. With it, reading an
 array out of a tuple costs an atomic addition, which made the search ten times slower."""
-_FOLDER_PREFIX = "kernels-"
-_WARNED: set[Path] = set()
-_FORGET_AFTER_SECONDS = 14 * 24 * 3600
 
 
 def kernel(function: AnyFunction) -> AnyFunction:
-    """A kernel that is compiled on its first call, or loaded from disk. Divides by NumPy's rules, releases the GIL."""
-    return _cached(function, _OPTIONS)
+    """A kernel that is loaded or compiled on its first call. Divides by NumPy's rules, releases the GIL."""
+    return _stored(function, _OPTIONS)
 
 
-def borrowing_kernel(function: AnyFunction, *, cached: bool = True) -> AnyFunction:
+def borrowing_kernel(function: AnyFunction) -> AnyFunction:
     """A kernel that makes no arrays. numba counts no references while it runs."""
-    return _cached(function, _BORROWING) if cached else _uncached(function, _BORROWING)
+    return _stored(function, _BORROWING)
 
 
 def inline_kernel(function: AnyFunction) -> AnyFunction:
@@ -66,51 +79,12 @@ def inline_kernel(function: AnyFunction) -> AnyFunction:
 
     It is always inlined: a call would copy every array of the tuples that it gets.
     """
-    return _uncached(function, {**_BORROWING, "forceinline": True})
+    return _unstored(function, {**_BORROWING, "forceinline": True})
 
 
 def called_kernel(function: AnyFunction) -> AnyFunction:
     """A function that kernels call and don't inline, stored only inside them. It makes no arrays."""
-    return _uncached(function, _BORROWING)
-
-
-def _uncached(function: AnyFunction, options: dict[str, Any]) -> AnyFunction:
-    compiled: AnyFunction = numba.njit(**options)(function)
-    return compiled
-
-
-def _cached(function: AnyFunction, options: dict[str, Any]) -> AnyFunction:
-    folder = prepare_numba_cache(_makers(function))
-    if folder is None:
-        return _uncached(function, options)
-    before = numba.config.CACHE_DIR
-    # numba chooses the folder while it decorates. Other packages' kernels must not get ours.
-    numba.config.CACHE_DIR = str(folder)
-    try:
-        compiled: Any = numba.njit(cache=True, **options)(_on_disk(function, folder))
-    except (RuntimeError, OSError):  # no locator takes this source file (a notebook): compile in each process
-        return _uncached(function, options)
-    finally:
-        numba.config.CACHE_DIR = before
-    # If our folder fails, numba takes another one, unchecked. With NUMBA_DISABLE_JIT the function stays as it is.
-    is_elsewhere = compiled is not function and not Path(compiled.stats.cache_path).is_relative_to(folder)
-    trusted: AnyFunction = _uncached(function, options) if is_elsewhere else compiled
-    return trusted
-
-
-def _on_disk(function: AnyFunction, folder: Path) -> AnyFunction:
-    """The function. If the package is a zip, its source file is copied to disk: numba stores no other kernels."""
-    path = _within_package(function)
-    if path is None or _PACKAGE.is_dir():
-        return function
-    copy = folder / "sources" / path
-    if not copy.exists():  # write it once: some versions of numba recompile if the file is newer
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=copy.parent, delete=False) as fresh:
-            fresh.write(_SOURCES.joinpath(*path.parts).read_bytes())
-        Path(fresh.name).replace(copy)  # in one step: other processes may read it now
-    function.__code__ = function.__code__.replace(co_filename=str(copy))
-    return function
+    return _unstored(function, _BORROWING)
 
 
 def interpreted(compiled: AnyFunction) -> AnyFunction:
@@ -119,13 +93,151 @@ def interpreted(compiled: AnyFunction) -> AnyFunction:
     return behind
 
 
+def used_kernels() -> UsedKernels:
+    """The kernels that this process has used so far."""
+    store = _users_store(cpu_target.target_context.codegen())
+    return UsedKernels(dict(origins), None if store is None else store.folder)
+
+
+def _users_store(codegen: Any) -> UserKernels | None:
+    from ostinato.kernels.user_kernels import user_kernels
+
+    return user_kernels(codegen.magic_tuple())
+
+
+def _unstored(function: AnyFunction, options: dict[str, Any]) -> AnyFunction:
+    compiled: AnyFunction = numba.njit(**options)(function)
+    return compiled
+
+
+def _stored(function: AnyFunction, options: dict[str, Any]) -> AnyFunction:
+    compiled: Any = numba.njit(**options)(function)
+    if compiled is not function:  # with NUMBA_DISABLE_JIT the function stays as it is
+        compiled._cache = KernelCache(function, _makers(function))  # what numba's enable_caching() does
+    stored: AnyFunction = compiled
+    return stored
+
+
+class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
+    """What numba asks before it compiles one kernel, and tells afterwards."""
+
+    def __init__(self, function: AnyFunction, makers: frozenset[str]) -> None:
+        self._function = function
+        self.title = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}"
+        self._makers = makers
+        self._compiling: dict[str, Compiling] = {}
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled kernel for these argument types; None if numba has to compile it."""
+        # Imported here: the stores aren't among the sources of a kernel (`kernel_sources.py`).
+        from ostinato.kernels.compile_notice import Compiling
+        from ostinato.kernels.package_kernels import package_kernels
+
+        target_context.refresh()
+        name = self._name(sig)
+        if name is None:
+            return None
+        found = self._rebuilt(name, package_kernels().read(name), sig, target_context)
+        if found is not None:
+            return self._noted(name, FROM_PACKAGE, found)
+        store = _users_store(target_context.codegen())
+        if store is not None:
+            found = self._rebuilt(name, store.read(name), sig, target_context)
+        if found is None:
+            self._compiling[name] = Compiling(name)
+            if store is not None and store.lock(name):
+                # Another process may have compiled the kernel while this one waited for the lock.
+                found = self._rebuilt(name, store.read(name), sig, target_context)
+        if found is None:
+            return None
+        self._end(name, store)
+        return self._noted(name, FROM_USER, found)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Stores a kernel that numba has compiled."""
+        name = self._name(sig)
+        if name is None:
+            return
+        store = _users_store(data.codegen)
+        if store is not None:
+            store.write(name, _reduced(data))
+        seconds = self._end(name, store)
+        self._noted(name, COMPILED, data)
+        _log.debug("kernel %s: %.1f s, stored in %s", name, seconds, store and store.folder)
+
+    def _end(self, name: str, store: UserKernels | None) -> float:
+        """Ends the compilation of a kernel, or the wait for it. Returns the seconds that it took."""
+        if store is not None:
+            store.unlock(name)
+        compiling = self._compiling.pop(name, None)
+        return 0.0 if compiling is None else compiling.end()
+
+    def _rebuilt(self, name: str, content: bytes | None, sig: Any, target_context: Any) -> Any:
+        """The kernel of a file; None if the file is missing, damaged, or for other argument types."""
+        if content is None:
+            return None
+        try:
+            found = CompileResult._rebuild(target_context, *pickle.loads(content))
+        except Exception as error:  # a file can be damaged in any way: the kernel is compiled anew
+            _log.debug("kernel %s can't be loaded: %r", name, error)
+            return None
+        return found if tuple(found.signature.args) == tuple(sig) else None
+
+    def _noted(self, name: str, origin: str, found: Any) -> Any:
+        origins[name] = origin
+        _log.debug("kernel %s: %s", name, origin)
+        return found
+
+    @functools.cached_property
+    def _stem(self) -> str | None:
+        """The part of the kernel's name that is the same for all argument types; None if it can't be stored."""
+        code = self._function.__code__
+        own = _path_within_package(code.co_filename)
+        digest = hashlib.sha256(_KERNEL_SOURCES.fingerprint(self._makers).encode())
+        if own is None:
+            try:
+                digest.update(Path(code.co_filename).read_bytes())
+            except OSError:  # a notebook: compile in each process
+                return None
+        digest.update(code.co_code)
+        return f"{self.title}-{digest.hexdigest()[:16]}".replace("<", "").replace(">", "")
+
+    def _name(self, sig: Any) -> str | None:
+        """The kernel's name in the stores; None if it can't be stored."""
+        if self._stem is None:
+            return None
+        settings = f"{numba.config.BOUNDSCHECK} {numba.config.OPT} {sig}"
+        return f"{self._stem}-{hashlib.sha256(settings.encode()).hexdigest()[:12]}"
+
+    @property
+    def cache_path(self) -> None:
+        """numba's statistics ask for it. A kernel has no folder of its own."""
+
+    def enable(self) -> None:
+        """Nothing to do: a kernel is stored from its beginning."""
+
+    def disable(self) -> None:
+        """Nothing to do: see `enable`."""
+
+    def flush(self) -> None:
+        """numba asks for it when it recompiles a function. A kernel of a changed source has another name."""
+
+
+def _reduced(compiled: Any) -> bytes:
+    """The kernel as bytes, without the annotated listing of its source, which names the folder of the file."""
+    parts = list(compiled._reduce())
+    parts[_LISTING] = ""
+    content: bytes = dumps(tuple(parts))
+    return content
+
+
 def _makers(function: AnyFunction) -> frozenset[str]:
     """The modules that make a kernel: the function's own module, and the modules on the call stack.
 
     A module on the stack may have passed its own functions, which become part of the kernel. The set is empty for a
     function from outside the package, which may call any kernel.
     """
-    own = _within_package(function)
+    own = _path_within_package(function.__code__.co_filename)
     if own is None:
         return frozenset()
     paths = {own.as_posix()}
@@ -138,83 +250,9 @@ def _makers(function: AnyFunction) -> frozenset[str]:
     return frozenset(paths)
 
 
-def _within_package(function: AnyFunction) -> Path | None:
-    """The path of the function's source within this package; None if it is elsewhere."""
-    return _path_within_package(function.__code__.co_filename) if hasattr(function, "__code__") else None
-
-
 def _path_within_package(file_name: str) -> Path | None:
+    """The path of a source within this package; None if it is elsewhere."""
     try:
         return Path(file_name).relative_to(_PACKAGE)
     except ValueError:
         return None
-
-
-@functools.cache
-def prepare_numba_cache(makers: frozenset[str] = frozenset()) -> Path | None:
-    """The folder for kernels of these modules in this state of the sources; None when nothing can be written.
-
-    The first that can be written, and by this user alone, of: NUMBA_CACHE_DIR if it is set, else this package's
-    `__pycache__`, the user's cache folder; then a folder of the user's among temporary files.
-    """
-    name = _FOLDER_PREFIX + _fingerprint(makers)
-    for parent in _parents():
-        try:
-            folder = make_private(parent / name, current_user())
-            _check_writable(folder)
-        except Untrusted as problem:
-            _warn_once(parent, problem)
-        except OSError:
-            continue
-        else:
-            _forget_old(folder.parent)
-            return folder
-    return None
-
-
-def _warn_once(parent: Path, problem: Untrusted) -> None:
-    """Warns once for each parent folder, not once for each kernel."""
-    if parent in _WARNED:
-        return
-    _WARNED.add(parent)
-    warnings.warn(
-        f"compiled kernels aren't kept in {parent}, because someone could plant code there: {problem}; let no other "
-        "user write it, or set NUMBA_CACHE_DIR to an absolute folder of your own (chmod 700)",
-        OstinatoWarning,
-        stacklevel=2,
-    )
-
-
-def _parents() -> Iterator[Path]:
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    if chosen:
-        yield Path(chosen)
-    else:
-        if _PACKAGE.is_dir():
-            yield _PACKAGE / "__pycache__"
-        yield user_cache()
-    yield Path(tempfile.gettempdir()) / f"ostinato-{current_user() or 0}"
-
-
-def _fingerprint(makers: frozenset[str]) -> str:
-    """Hash of the sources of a kernel and of the settings that change its compiled code."""
-    settings = f"{numba.__version__} {numba.config.BOUNDSCHECK} {numba.config.OPT}"
-    return hashlib.sha256(f"{settings} {_KERNEL_SOURCES.fingerprint(makers)}".encode()).hexdigest()[:16]
-
-
-def _check_writable(folder: Path) -> None:
-    with tempfile.TemporaryFile(dir=folder):
-        pass
-    os.utime(folder)
-
-
-@functools.cache
-def _forget_old(parent: Path) -> None:
-    """Removes folders that no process has used for two weeks. Runs once in a process."""
-    oldest = time.time() - _FORGET_AFTER_SECONDS
-    for folder in parent.glob(f"{_FOLDER_PREFIX}*"):
-        try:
-            if folder.stat().st_mtime < oldest:
-                shutil.rmtree(folder, ignore_errors=True)
-        except OSError:
-            continue

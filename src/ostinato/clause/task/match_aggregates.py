@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.kernels.kernel_arrays import for_kernels
 from ostinato.kernels.kernel_cache import kernel
 from ostinato.rows.match_navigation import NO_ROW
 from ostinato.rows.matches import Frames, Matches
@@ -72,7 +73,7 @@ def _count(path_at, counts, match, last, result):  # type: ignore[no-untyped-def
 def total(rows: AggregateRows, values: NDArray[Any]) -> tuple[NDArray[Any], bool]:
     """The sum of the values (int64 or float64, along `label`), and whether one left int64."""
     result = np.zeros(len(rows.frames.match), values.dtype)
-    args = (rows.matches.path_at, rows.counts, rows.frames.match, rows.last, values, result)
+    args = (rows.matches.path_at, rows.counts, rows.frames.match, rows.last, for_kernels(values), result)
     if values.dtype == np.float64:
         _sum_real(*args)
         return result, False
@@ -134,7 +135,8 @@ def best_rows(rows: AggregateRows, ranks: NDArray[np.int64], *, most: bool) -> N
     Of equals Spark's min_by and max_by also take the last.
     """
     result = np.empty(len(rows.frames.match), np.int64)
-    _best(rows.matches.path_at, rows.counts, rows.frames.match, rows.last, ranks if not most else ~ranks, result)
+    in_order = for_kernels(~ranks if most else ranks)
+    _best(rows.matches.path_at, rows.counts, rows.frames.match, rows.last, in_order, result)
     return result
 
 
@@ -174,7 +176,7 @@ def _collect(path_at, counts, match, last, entries):  # type: ignore[no-untyped-
 def spread(rows: AggregateRows, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """The sum of squared distances from the mean (Welford), and the number of values."""
     squares = np.zeros(len(rows.frames.match), np.float64)
-    _spread(rows.matches.path_at, rows.counts, rows.frames.match, rows.last, values, squares)
+    _spread(rows.matches.path_at, rows.counts, rows.frames.match, rows.last, for_kernels(values), squares)
     return squares, count(rows)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ostinato.correlations.language.correlation import Region
 from ostinato.correlations.strategies.sides import Ints, Mask, RowTimes
 from ostinato.correlations.strategies.step_matches import Growths
+from ostinato.kernels.kernel_arrays import for_kernels
 from ostinato.kernels.kernel_cache import kernel
 
 
@@ -99,7 +100,7 @@ class ResultTimes(NamedTuple):
 def merged_order(held: ResultTimes, new: ResultTimes) -> Ints:
     """The order of the held results followed by the new ones, as indices."""
     order = np.empty(len(held.key) + len(new.key), np.int64)
-    _merge(held, new, order)
+    _merge(ResultTimes(*map(for_kernels, held)), ResultTimes(*map(for_kernels, new)), order)
     return order
 
 

@@ -62,6 +62,4 @@ def with_globals(function: Callable[..., Any], **values: Any) -> FunctionType:
     return FunctionType(function.__code__, {**function.__globals__, **values}, function.__name__)
 
 
-advance_plain = build_matcher("advance_plain", NO_CONDITIONS)
-"""For plans without run conditions and features."""
 advance_checked = build_matcher("advance_checked", RUN_CONDITIONS)

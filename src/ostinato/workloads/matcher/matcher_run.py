@@ -34,7 +34,6 @@ from ostinato.workloads.matcher.store import (
     FIRST_ROOM,
     LENGTH,
     LISTED,
-    NODE,
     SERIAL,
     SPARE,
     STATUS,
@@ -235,7 +234,7 @@ class MatcherRun:
         store = self.store
         used = int(store.counts[USED])
         pms = np.flatnonzero(store.ancestry[:used, STATUS] != 0)
-        classify(pms, store.ancestry[:, NODE], store.features, store.nulls, buckets, store.links[:, CLASS])
+        classify(pms, store.ancestry, store.features, store.nulls, buckets, store.links)
         listed_matches = store.ancestry[:used, STATUS] == LISTED
         np.add.at(self.ledger.live, store.links[:used, CLASS][listed_matches], 1)
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ostinato.event_queries.enumeration.match_limits import DEFAULT_LIMITS, MatchLimits
 from ostinato.workloads.matcher.ledger import AGES, Buckets, Ledger, buckets_of, new_ledger
-from ostinato.workloads.matcher.matcher_kernels import advance_checked, advance_plain
+from ostinato.workloads.matcher.matcher_kernels import advance_checked
 from ostinato.workloads.matcher.matcher_run import MatcherRun
 from ostinato.workloads.matcher.matcher_state import MatcherState
 from ostinato.workloads.matcher.plan_events import PlanEvents
@@ -57,7 +57,7 @@ class SharedMatcher:
             registers=len(program.registers) if program and keeps else 0,
             totals=len(program.accumulators) if program and keeps else 0,
         )
-        self.kernel = advance_checked if conditions else advance_plain
+        self.kernel = advance_checked
         self._prepared: dict[tuple[bool, ...], PreparedPlan] = {}
         self._static_checks: StaticChecks | None = None
 

@@ -86,7 +86,7 @@ def note_rows(end, positions, fulfilled, absence_of, lists):  # type: ignore[no-
 
 
 @borrowing_kernel
-def classify(pms, nodes, features, nulls, buckets, classes):  # type: ignore[no-untyped-def]
-    """The class of each of `pms`."""
+def classify(pms, ancestry, features, nulls, buckets, links):  # type: ignore[no-untyped-def]
+    """Sets the class of each of `pms`."""
     for pm in pms:
-        classes[pm] = class_of(pm, nodes[pm], features, nulls, buckets)
+        links[pm, CLASS] = class_of(pm, ancestry[pm, NODE], features, nulls, buckets)

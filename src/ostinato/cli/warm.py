@@ -1,0 +1,127 @@
+"""`ostinato warm`: loads or compiles every kernel once, so that no query waits for the compiler.
+
+The list of kernels and their argument types is `kernels/signatures.json`. With `--package`, the compiled kernels become
+part of the package: that is how wheels and images get them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import ostinato
+from ostinato.cli.progress import progress_on_stderr
+from ostinato.cli.terminal import say
+from ostinato.errors import EnvironmentFault
+
+if TYPE_CHECKING:
+    from ostinato.kernels.kernel_cache import UsedKernels
+    from ostinato.kernels.kernel_environment import Target
+    from ostinato.kernels.signatures import Signature
+
+
+def warm(options: argparse.Namespace) -> int:
+    """Loads or compiles every kernel, and says where they are."""
+    from ostinato.kernels.signatures import listed
+
+    began = time.monotonic()
+    with progress_on_stderr()("loading or compiling all kernels (up to two minutes on two cores)"):
+        chosen = [signature for signature in listed() if signature.is_of_clauses or not options.clauses]
+        warmed = _into_package(chosen) if options.package else make_kernels(chosen)
+    counts = Counter(warmed.origins.values())
+    seconds = time.monotonic() - began
+    parts = ", ".join(f"{count} {_WORDS[origin]}" for origin, count in sorted(counts.items()))
+    say(f"{len(warmed.origins)} kernels in {seconds:.0f} s: {parts}")
+    if options.package:
+        say("all of them are in the package now")
+    elif warmed.folder is not None:
+        say(f"compiled kernels are kept in {warmed.folder}")
+    return 0
+
+
+_WORDS = {"package": "from the package", "user's cache": "from the user's cache", "compiled": "compiled now"}
+
+
+def make_kernels(chosen: Sequence[Signature]) -> UsedKernels:
+    """Loads or compiles the kernels in as many processes as there are cores. Each takes the next from the list."""
+    from ostinato.kernels.kernel_cache import COMPILED, UsedKernels
+
+    origins: dict[str, str] = {}
+    folder = None
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn"), initializer=_be_quiet) as processes:
+        for done in processes.map(_make, chosen):
+            folder = done.folder
+            # A kernel that another process compiled is loaded here as a part of others: it counts as compiled.
+            origins |= {name: origin for name, origin in done.origins.items() if origins.get(name) != COMPILED}
+    return UsedKernels(origins, folder)
+
+
+def _be_quiet() -> None:
+    logging.getLogger("ostinato.kernels").setLevel(logging.ERROR)  # the command shows its own progress
+
+
+def _make(signature: Signature) -> UsedKernels:
+    from ostinato.kernels.kernel_cache import used_kernels
+
+    signature.compile()
+    return used_kernels()
+
+
+def _into_package(chosen: Sequence[Signature]) -> UsedKernels:
+    """Compiles kernels for a portable CPU, and makes the files part of the package."""
+    from ostinato.kernels.kernel_environment import portable_target
+    from ostinato.kernels.package_kernels import FOLDER, write_package_kernels
+    from ostinato.kernels.user_kernels import UserKernels
+
+    target = portable_target()
+    package = Path(ostinato.__file__).parent
+    if target is None or not package.is_dir():
+        raise EnvironmentFault(
+            "NO_COMPILED_KERNELS",
+            "kernels can't be put into the package: "
+            + ("no portable CPU is known for this machine" if target is None else "the package isn't a folder"),
+            hint="`ostinato warm` without --package compiles them for this machine and this user",
+        )
+    with _environment(_settings_for(target)):
+        warmed = make_kernels(chosen)
+    if warmed.folder is None:
+        raise EnvironmentFault(
+            "NO_COMPILED_KERNELS",
+            "kernels can't be kept anywhere: no folder can be written by this user alone",
+            hint="set NUMBA_CACHE_DIR to an absolute folder of your own (chmod 700)",
+        )
+    store = UserKernels(warmed.folder)
+    contents = {name: store.read(name) for name in warmed.origins}
+    write_package_kernels(
+        {name: content for name, content in contents.items() if content is not None},
+        target,
+        package / "kernels" / FOLDER,
+    )
+    return warmed
+
+
+def _settings_for(target: Target) -> dict[str, str]:
+    """The environment of processes that compile for another CPU. The user's cache keeps those kernels apart."""
+    from ostinato.kernels.package_kernels import SWITCH
+
+    return {"NUMBA_CPU_NAME": target.cpu, "NUMBA_CPU_FEATURES": "", SWITCH: "off"}
+
+
+@contextmanager
+def _environment(settings: Mapping[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ.update(settings)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

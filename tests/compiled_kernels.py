@@ -1,0 +1,41 @@
+"""Which kernels of the package the tests have compiled, in this process, in others, and in Spark's workers.
+
+The package brings compiled kernels, and tests have a user's cache of their own. A kernel of the package that is in that
+cache was compiled by a test.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+CACHE = Path(__file__).parents[1] / ".numba_cache" / "tests"
+
+
+def use_own_cache() -> None:
+    """Call it before numba is imported."""
+    CACHE.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE))
+
+
+def compiled_in(folder: Path) -> Iterator[str]:
+    """The names of kernels of the package in its present state that are stored in the folder."""
+    stems = {stem for stem, _ in _names_of_package()}
+    for path in folder.rglob("*.kernel"):
+        if path.stem.rpartition("-")[0] in stems:
+            yield path.stem
+
+
+def unlisted_in(folder: Path) -> list[str]:
+    """Those of them whose argument types aren't in `signatures.json`."""
+    listed = {name for _, name in _names_of_package()}
+    return sorted(set(compiled_in(folder)) - listed)
+
+
+def _names_of_package() -> Iterator[tuple[str, str]]:
+    from ostinato.kernels.signatures import listed
+
+    for signature in listed():
+        cache = signature.kernel()._cache
+        yield cache._stem, cache._name(signature.types())
