@@ -1,4 +1,4 @@
-"""MATCH_RECOGNIZE measured: answers, the kernel alone, memory, cold start, Spark end to end, and what people use today.
+"""MATCH_RECOGNIZE measured: answers, the kernel alone, memory, Spark end to end, and what people use today.
 
 The parts run in this order: the first checks the counts that independent matchers found, and a wrong one stops all;
 fresh processes come before this process starts a Spark of its own.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from benchmarks.experiment import Experiment, Part
 from benchmarks.match.answers import check_answers
-from benchmarks.match.cold_start import measure_cold_start, measure_planning
 from benchmarks.match.kernel import measure_growth, measure_kernel
 from benchmarks.match.memory import measure_memory
 from benchmarks.match.plot import draw
@@ -21,8 +20,6 @@ EXPERIMENT = Experiment(
         Part("kernel", measure_kernel),
         Part("growth", measure_growth),
         Part("memory", measure_memory),
-        Part("cold start", measure_cold_start),
-        Part("planning", measure_planning),
         Part("spark", measure_spark),
         Part("rivals", measure_rivals),
     ),

@@ -158,7 +158,7 @@ def test_a_missed_goal_does_not_fail_the_run(
 
 def test_fresh_processes_time_the_import_of_ostinato() -> None:
     """The module that times a first query must not have loaded what the query loads."""
-    program = "import sys, benchmarks.match.cold_start; print(sum(name.startswith('numba') for name in sys.modules))"
+    program = "import sys, benchmarks.start.first_queries; print(sum(name.startswith('numba') for name in sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", program],
         capture_output=True,
