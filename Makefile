@@ -133,9 +133,13 @@ check-types: install
 	@echo "check: types"
 	@$(BIN)/mypy --no-error-summary
 
+# The user's cache is empty here: all kernels of the examples must be in the package.
+EXAMPLES_CACHE := $(CURDIR)/.numba_cache/examples
 check-doctests: kernels
 	@echo "check: doctests"
-	@$(PYTEST) --doctest-modules --doctest-glob='*.md' src/ostinato $(PAGES)
+	@rm -rf $(EXAMPLES_CACHE) && mkdir -p -m 700 $(EXAMPLES_CACHE)
+	@NUMBA_CACHE_DIR=$(EXAMPLES_CACHE) $(PYTEST) --doctest-modules --doctest-glob='*.md' src/ostinato $(PAGES)
+	@! find $(EXAMPLES_CACHE) -name '*.kernel' | grep . || { echo "check: examples compiled these kernels"; exit 1; }
 
 # --- what people run --------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ cache was compiled by a test.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +22,7 @@ def use_own_cache() -> None:
 
 def compiled_in(folder: Path) -> Iterator[str]:
     """The names of kernels of the package in its present state that are stored in the folder."""
-    stems = {stem for stem, _ in _names_of_package()}
+    stems = {stem for stem, _ in _listed_kernels()}
     for path in folder.rglob("*.kernel"):
         if path.stem.rpartition("-")[0] in stems:
             yield path.stem
@@ -29,13 +30,14 @@ def compiled_in(folder: Path) -> Iterator[str]:
 
 def unlisted_in(folder: Path) -> list[str]:
     """Those of them whose argument types aren't in `signatures.json`."""
-    listed = {name for _, name in _names_of_package()}
+    listed = {name for _, name in _listed_kernels()}
     return sorted(set(compiled_in(folder)) - listed)
 
 
-def _names_of_package() -> Iterator[tuple[str, str]]:
+@functools.cache
+def _listed_kernels() -> list[tuple[str, str]]:
+    """The name of each kernel without and with its argument types."""
     from ostinato.kernels.signatures import listed
 
-    for signature in listed():
-        cache = signature.kernel()._cache
-        yield cache._stem, cache._name(signature.types())
+    caches = ((signature, signature.kernel()._cache) for signature in listed())
+    return [(cache._stem, cache._name(signature.types())) for signature, cache in caches]
