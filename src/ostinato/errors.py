@@ -213,7 +213,7 @@ def workers_differ(message: str) -> EnvironmentFault:
         WORKERS_DIFFER,
         message,
         hint="set PYSPARK_PYTHON to the driver's Python before the session starts, install the same ostinato where the "
-        "executors run, or send it along: docs/streaming.md, 'Workers that lack the package'",
+        "executors run, or send it along: docs/deployment.md",
     )
 
 
