@@ -144,6 +144,14 @@ def test_traces_of_workers_unwrap(last_line: str, message: str) -> None:
     assert (error.code, error.message) == ("WORKERS_DIFFER", message)
 
 
+def test_a_python_that_spark_cannot_start_unwraps() -> None:
+    trace = 'STREAM_FAILED: Cannot run program "./environment/bin/python": error=2, No such file or directory'
+    error = ost.unwrap(RuntimeError(trace))
+    assert isinstance(error, ost.EnvironmentFault)
+    assert error.message == "Spark can't start './environment/bin/python', on an executor or beside the driver"
+    assert ost.unwrap(RuntimeError('Cannot run program "theirs": error=2')) is None
+
+
 def test_other_traces_and_the_drivers_own_are_not_taken_for_it() -> None:
     assert ost.unwrap(RuntimeError("Traceback (most recent call last):\nNo module named 'theirs'")) is None
     assert ost.unwrap(ModuleNotFoundError("No module named 'numba'")) is None
