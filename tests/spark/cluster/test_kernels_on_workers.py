@@ -12,10 +12,25 @@ from tests.spark.cluster.standalone_cluster import CORES, WORKERS, StandaloneClu
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
+pytest.importorskip("ostinato.kernels.user_kernels", reason="needs the kernel cache with one file for each kernel")
+
 ENDING = ".kernel"
-PROGRAM = f"""
-    spark = session(**{{{{"spark.sql.shuffle.partitions": "{WORKERS * CORES}"}}}})
-    spark.sparkContext.addPyFile("{{zip}}")
+TASKS = WORKERS * CORES
+SPREAD = {
+    "spark.executor.cores": str(CORES),
+    "spark.sql.shuffle.partitions": str(TASKS),
+    "spark.sql.adaptive.enabled": "false",  # would put the few rows into one task
+    "spark.locality.wait": "0s",
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
+}
+"""All tasks run at the same time, half of them on each worker."""
+PROGRAM = """
+    KEYS = 40  # all tasks get some
+    FOUND = [(key, 2) for key in range(KEYS)]
+    CLAUSE = CLAUSE.replace("'5' SECOND", "'50' SECOND")
+    spark = session()
+    spark.sparkContext.addPyFile("{zip}")
     attempt("kernels", spark, batch)
     spark.stop()
 """
@@ -40,7 +55,7 @@ def test_each_machine_compiles_a_kernel_once(
 ) -> None:
     assert [kernel_files(home) for home in cluster.homes] == [Counter()] * WORKERS
     zipped = without_kernels(package_zip, tmp_path / "ostinato.zip")
-    settings = {**drivers.settings(), "spark.executor.cores": str(CORES)}
+    settings = {**drivers.settings(), **SPREAD}
     assert drivers.run(tmp_path, PROGRAM.format(zip=zipped), settings=settings) == ["kernels, batch: found"]
     for home in cluster.homes:
         files = kernel_files(home)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.spark.cluster.conftest import Drivers
-from tests.spark.cluster.test_shipping import ARCHIVES, MISSING, SMALL
+from tests.spark.cluster.test_shipping import MISSING, SMALL
 
 from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE
 
@@ -54,6 +54,7 @@ def test_a_zip_as_an_artifact_reaches_batches_only(drivers: Drivers, package_zip
 
 
 def test_an_archive_among_the_settings_of_the_server(drivers: Drivers, package_zip: Path, tmp_path: Path) -> None:
-    settings = {name: value.format(zip=package_zip) for name, value in ARCHIVES.items()}
+    """On Connect, workers of a batch run in a folder of the session, one level below the archive. Streams' don't."""
+    settings = {"spark.archives": f"{package_zip}#shipped", "spark.executorEnv.PYTHONPATH": "shipped:../shipped"}
     told = told_by(drivers, tmp_path, ON_THE_SERVER, settings)
     assert told == {"archives, batch": "found", "archives, stream": "found"}
