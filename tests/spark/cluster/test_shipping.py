@@ -14,6 +14,7 @@ import ostinato as ost
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(700)]
 
 MISSING = "WORKERS_DIFFER: the workers' Python has no module 'ostinato'"
+FOUND = "found"
 SMALL = {"spark.executorEnv.NUMBA_DISABLE_JIT": "1", "spark.executor.cores": "1", "spark.cores.max": "2"}
 """Kernels stay Python: compiling them takes long, and these programs have few rows. One task at a time on a worker."""
 
@@ -53,14 +54,31 @@ CLASSIC = """
 """
 
 
-@pytest.fixture(scope="module")
-def told(drivers: Drivers, package_zip: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """All recipes of classic sessions in one driver, one session after the other: starting a JVM takes longer."""
-    folder = tmp_path_factory.mktemp("classic")
-    wheel = folder / f"ostinato-{ost.__version__}-py3-none-any.whl"
+EXPECTED = {
+    "nothing, batch": MISSING,
+    "nothing, stream": MISSING,
+    "addPyFile of a wheel, batch": FOUND,
+    "addPyFile of a wheel, stream": FOUND,
+    "addPyFile of a zip, batch": FOUND,
+    "addPyFile of a zip, stream": FOUND,
+    "addArtifacts, batch": FOUND,
+    "archives, batch": FOUND,
+    "archives, stream": FOUND,
+    "installed, batch": FOUND,
+    "installed, stream": FOUND,
+    "environment, batch": FOUND,
+    "environment, stream": "WORKERS_DIFFER: Spark can't start './environment/bin/python'",
+    "environment beside the driver, stream": FOUND,
+}
+"""How the answer to each attempt starts."""
+
+
+def test_recipes_in_classic_sessions(drivers: Drivers, package_zip: Path, tmp_path: Path) -> None:
+    """One driver for all recipes, one session after the other: starting a JVM takes longer."""
+    wheel = tmp_path / f"ostinato-{ost.__version__}-py3-none-any.whl"
     shutil.copy(package_zip, wheel)
     unpacked = drivers.with_package.parents[1]
-    environment = folder / "environment.tar.gz"
+    environment = tmp_path / "environment.tar.gz"
     with tarfile.open(environment, "w:gz") as archive:
         archive.add(unpacked, ".")
     program = CLASSIC.format(
@@ -70,27 +88,7 @@ def told(drivers: Drivers, package_zip: Path, tmp_path_factory: pytest.TempPathF
         environment=environment,
         unpacked=unpacked,
     )
-    lines = drivers.run(folder, program, settings={**drivers.settings(), **SMALL})
-    return dict(line.split(": ", 1) for line in lines)
-
-
-@pytest.mark.parametrize("kind", ["batch", "stream"])
-def test_without_the_package_the_error_is_ours(told: dict[str, str], kind: str) -> None:
-    assert told[f"nothing, {kind}"].startswith(MISSING)
-
-
-@pytest.mark.parametrize("kind", ["batch", "stream"])
-@pytest.mark.parametrize("recipe", ["installed", "archives", "addPyFile of a zip", "addPyFile of a wheel"])
-def test_recipes_ship_the_package(told: dict[str, str], recipe: str, kind: str) -> None:
-    assert told[f"{recipe}, {kind}"] == "found"
-
-
-def test_a_zip_as_an_artifact_of_a_classic_session(told: dict[str, str]) -> None:
-    assert told["addArtifacts, batch"] == "found"
-
-
-def test_an_environment_as_an_archive_is_also_needed_beside_the_driver_of_a_stream(told: dict[str, str]) -> None:
-    assert told["environment, batch"] == "found"
-    missing = "WORKERS_DIFFER: Spark can't start './environment/bin/python', on an executor or beside the driver"
-    assert told["environment, stream"].startswith(missing)
-    assert told["environment beside the driver, stream"] == "found"
+    lines = drivers.run(tmp_path, program, settings={**drivers.settings(), **SMALL})
+    told = dict(line.split(": ", 1) for line in lines)
+    assert told.keys() == EXPECTED.keys()
+    assert {name: answer for name, answer in told.items() if not answer.startswith(EXPECTED[name])} == {}
