@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.spark.cluster.driver_programs import COMMON, TOLD
 from tests.spark.cluster.standalone_cluster import (
+    SHORT_LIVED,
     ProcessGroup,
     StandaloneCluster,
     bare_python,
@@ -51,8 +52,11 @@ class Drivers:
 
     def settings(self) -> dict[str, str]:
         """Settings of a session on the cluster. An attempt that fails isn't repeated."""
+        local = local_settings(cores=1)
         return {
-            **local_settings(cores=1),
+            **local,
+            "spark.driver.extraJavaOptions": f"{local['spark.driver.extraJavaOptions']} {SHORT_LIVED}",
+            "spark.executor.extraJavaOptions": SHORT_LIVED,
             "spark.master": self.cluster.url,
             "spark.executor.memory": "512m",
             "spark.task.maxFailures": "1",

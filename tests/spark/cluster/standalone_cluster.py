@@ -24,6 +24,8 @@ LOOPBACK = "127.0.0.1"
 WORKERS = 2
 CORES = 2
 """For each worker. Two, so that an executor runs two Python workers side by side."""
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For JVMs that end soon: they compile their own code once, quickly."""
 _START_SECONDS = 60
 _STOP_SECONDS = 10
 _MASTER_URL = re.compile(r"Starting Spark master at (spark://\S+)")
@@ -106,7 +108,7 @@ class StandaloneCluster:
         """A Spark Connect server whose executors are on this cluster. Gives its address."""
         settings = {
             **settings,
-            "spark.driver.extraJavaOptions": "",  # Spark's own log settings: the log has the address
+            "spark.driver.extraJavaOptions": SHORT_LIVED,  # and Spark's own log settings: the log has the address
             "spark.master": self.url,
             "spark.connect.grpc.binding.address": LOOPBACK,
             "spark.connect.grpc.binding.port": "0",
@@ -144,7 +146,7 @@ def _environment() -> dict[str, str]:
         **without_python_settings(os.environ),
         "SPARK_LOCAL_IP": LOOPBACK,  # web pages listen there, too
         "SPARK_DAEMON_MEMORY": "512m",  # also the memory of a Connect server, which needs that much
-        "SPARK_DAEMON_JAVA_OPTS": "-Dspark.master.rest.enabled=false",
+        "SPARK_DAEMON_JAVA_OPTS": f"{SHORT_LIVED} -Dspark.master.rest.enabled=false",
     }
 
 

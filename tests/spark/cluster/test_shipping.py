@@ -15,8 +15,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(700)]
 
 MISSING = "WORKERS_DIFFER: the workers' Python has no module 'ostinato'"
 FOUND = "found"
-SMALL = {"spark.executorEnv.NUMBA_DISABLE_JIT": "1", "spark.executor.cores": "1", "spark.cores.max": "2"}
-"""Kernels stay Python: compiling them takes long, and these programs have few rows. One task at a time on a worker."""
+SMALL = {"spark.executorEnv.NUMBA_DISABLE_JIT": "1", "spark.cores.max": "1"}
+"""One executor with one task at a time: a second executor gets the package in the same way. Kernels stay Python:
+compiling them takes long, and these programs have few rows."""
 
 CLASSIC = """
     PARTITIONS = 2
