@@ -204,6 +204,7 @@ WORKERS_DIFFER = "WORKERS_DIFFER"
 _IN_WORKER = "Traceback (most recent call last)"
 _MODULE_MISSING = re.compile(r"No module named '(ostinato|numba|pyarrow)'")
 _OTHER_PYTHON = re.compile(r"Python in worker has different version: (\S+) than that in driver: ([\d.]*\d)")
+_NO_PYTHON = re.compile(r'Cannot run program "([^"]*python[^"]*)"')
 _OTHER_SOURCES = re.compile(r"No module named 'ostinato\.|Can't get attribute '\w+' on <module 'ostinato")
 
 
@@ -213,7 +214,7 @@ def workers_differ(message: str) -> EnvironmentFault:
         WORKERS_DIFFER,
         message,
         hint="set PYSPARK_PYTHON to the driver's Python before the session starts, install the same ostinato where the "
-        "executors run, or send it along: docs/streaming.md, 'Workers that lack the package'",
+        "executors run, or send it along: docs/deployment.md",
     )
 
 
@@ -232,6 +233,8 @@ def unwrap(error: BaseException) -> OstinatoError | None:
             code, message, hint = line.groups()
             kind = EnvironmentFault if code == WORKERS_DIFFER else MatchError
             return kind(code, message, hint=hint)
+        if (program := _NO_PYTHON.search(text)) is not None:
+            return workers_differ(f"Spark can't start '{program[1]}', on an executor or beside the driver")
         if _IN_WORKER in text and (problem := _problem_of_worker(text)) is not None:
             return workers_differ(problem)
         cause = cause.__cause__ or cause.__context__

@@ -11,11 +11,13 @@ import pytest
 from pyspark.cloudpickle import dumps, loads
 
 import ostinato as ost
+from ostinato.spark.shipping.package_archive import write_archive
 from ostinato.spark.shipping.worker_check import Checked
 from ostinato.spark.streams.stream_packing import PackByBucket
 from ostinato.spark.streams.stream_processor import BucketProcessor
 
 SCHEMA = pa.schema([("x", pa.int64())])
+PROCESSOR = BucketProcessor(PackByBucket(SCHEMA), has_watermark=True)  # type: ignore[arg-type]
 LACKS = """
     import sys
 
@@ -35,14 +37,30 @@ READ = """
     import sys
     from pickle import load
 
-    load(sys.stdin.buffer)
+    received = load(sys.stdin.buffer)
+"""
+DECLARE = """
+    class Handle:
+        def __getattr__(self, method):
+            return lambda name, *schemas: print(method, name)
+
+    received.init(Handle())
+    received.close()
+"""
+GIVE_ROWS = """
+    received.handleInputRows(("key",), iter([]), None)
 """
 
 
-def read_by_a_worker(sent: object, setup: str) -> str:
-    """The last line of output of a Python with this setup, which unpickles the driver's task."""
-    program = textwrap.dedent(setup) + textwrap.dedent(READ)
-    done = subprocess.run([sys.executable, "-c", program], input=dumps(sent), capture_output=True, check=False)
+def in_a_worker(sent: object, setup: str, then: str = "") -> subprocess.CompletedProcess[bytes]:
+    """A Python with this setup, which unpickles the driver's task, and goes on with the last part."""
+    program = "".join(textwrap.dedent(part) for part in (setup, READ, then))
+    return subprocess.run([sys.executable, "-c", program], input=dumps(sent), capture_output=True, check=False)
+
+
+def read_by_a_worker(sent: object, setup: str, then: str = "") -> str:
+    """The stderr of a worker that fails."""
+    done = in_a_worker(sent, setup, then)
     assert done.returncode != 0
     return done.stderr.decode()
 
@@ -64,11 +82,34 @@ def test_a_task_says_what_the_worker_lacks_before_it_is_read(setup: str, problem
     assert error.hint is not None and "PYSPARK_PYTHON" in error.hint
 
 
-def test_the_state_of_streams_is_read_behind_the_check_too() -> None:
-    processor = BucketProcessor(PackByBucket(SCHEMA), has_watermark=True)  # type: ignore[arg-type]
-    assert "WORKERS_DIFFER: " in read_by_a_worker(processor, LACKS.format(module="ostinato"))
-    same = loads(dumps(processor))
+def test_the_processor_of_a_stream_arrives_as_it_was() -> None:
+    same = loads(dumps(PROCESSOR))
     assert (type(same), same.task.shipped, same.has_watermark) == (BucketProcessor, SCHEMA, True)
+
+
+def test_a_worker_without_the_package_can_declare_the_state_of_a_stream() -> None:
+    """Spark starts such a worker beside the driver, without the files of `addPyFile`."""
+    done = in_a_worker(PROCESSOR, LACKS.format(module="ostinato"), DECLARE)
+    assert done.returncode == 0, done.stderr
+    states = ["getValueState bucket", "getListState open_rows", "getListState waiting", "getValueState definition"]
+    assert done.stdout.decode().splitlines() == states
+
+
+def test_a_worker_without_the_package_gets_no_rows_of_a_stream() -> None:
+    assert "WORKERS_DIFFER: " in read_by_a_worker(PROCESSOR, LACKS.format(module="ostinato"), GIVE_ROWS)
+
+
+def test_a_wheel_on_the_workers_path_is_found(tmp_path: Path) -> None:
+    """Spark copies a wheel of `addPyFile` to a folder on the path, and doesn't add the wheel itself."""
+    (tmp_path / "ostinato-0.0.1-py3-none-any.whl").write_text("a wheel of another version")
+    wheel = write_archive(tmp_path / "ostinato.zip").rename(tmp_path / f"ostinato-{ost.__version__}-py3-none-any.whl")
+    only_there = f"""
+        import os, sys
+        sys.path = [path for path in sys.path if not os.path.exists(os.path.join(path, "ostinato"))]
+        sys.path.append({str(tmp_path)!r})
+    """
+    done = in_a_worker(Checked(PackByBucket(SCHEMA)), only_there, "import ostinato; print(ostinato.__file__)")
+    assert done.stdout.decode().startswith(str(wheel)), done.stderr
 
 
 def test_workers_get_the_task_itself() -> None:
@@ -101,6 +142,14 @@ def test_traces_of_workers_unwrap(last_line: str, message: str) -> None:
     error = ost.unwrap(RuntimeError(f"Job aborted\nTraceback (most recent call last):\n  File x\n{last_line}\n"))
     assert isinstance(error, ost.EnvironmentFault)
     assert (error.code, error.message) == ("WORKERS_DIFFER", message)
+
+
+def test_a_python_that_spark_cannot_start_unwraps() -> None:
+    trace = 'STREAM_FAILED: Cannot run program "./environment/bin/python": error=2, No such file or directory'
+    error = ost.unwrap(RuntimeError(trace))
+    assert isinstance(error, ost.EnvironmentFault)
+    assert error.message == "Spark can't start './environment/bin/python', on an executor or beside the driver"
+    assert ost.unwrap(RuntimeError('Cannot run program "theirs": error=2')) is None
 
 
 def test_other_traces_and_the_drivers_own_are_not_taken_for_it() -> None:

@@ -35,7 +35,7 @@ def matched_in_slices(query: SparkQuery) -> DataFrame:
     renamed = [s.StructField(stored_name(i), field.dataType) for i, field in enumerate(matched.fields)]
     travelling = s.StructType([*renamed, *_DIRECTIONS])
     df = df.mapInArrow(Checked(SliceTask(query.typed, query.shipped.names, arrow)), travelling)
-    df = df.repartition(F.col(TARGET)).mapInArrow(StitchTask(query.typed, arrow), travelling)
+    df = df.repartition(F.col(TARGET)).mapInArrow(Checked(StitchTask(query.typed, arrow)), travelling)
     if NumberTask.is_needed(query.plan):
-        df = df.repartition(F.col(TARGET)).mapInArrow(NumberTask(query.plan, arrow), travelling)
+        df = df.repartition(F.col(TARGET)).mapInArrow(Checked(NumberTask(query.plan, arrow)), travelling)
     return df.drop(TARGET, SLICE, RECORD).toDF(*matched.names)

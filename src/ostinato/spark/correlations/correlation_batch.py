@@ -40,6 +40,7 @@ from ostinato.spark.correlations.worker_reads import WorkerReads
 from ostinato.spark.correlations.worker_reads_plan import worker_reads
 from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.spark_types import spark_schema
+from ostinato.spark.shipping.worker_check import Checked
 from ostinato.spark.streams.stream_packing import BUCKET, UnpackResults
 
 
@@ -142,7 +143,7 @@ class CorrelationBatch:
             finished=self.finished,
         )
         by_bucket = reduce(DataFrame.unionAll, sent).repartition(BUCKET)
-        return by_bucket.mapInArrow(step, spark_schema(STEPPED)).where(RAISES)
+        return by_bucket.mapInArrow(Checked(step), spark_schema(STEPPED)).where(RAISES)
 
     def _batch_values(self) -> BatchValues:
         released: tuple[Released, ...] = ()
@@ -165,7 +166,7 @@ class CorrelationBatch:
         """The pairs in the order of the tasks."""
         packs = stepped.where(F.col(KIND) == PAIRS).select(PACK)
         return self.correlation.measured(
-            packs.mapInArrow(UnpackResults(self._pairs_schema), self.correlation.pairs.schema)
+            packs.mapInArrow(Checked(UnpackResults(self._pairs_schema)), self.correlation.pairs.schema)
         )
 
     # --- the archive ---

@@ -200,7 +200,7 @@ class Shuffle:
         if not self.by_same:
             return df.mapInArrow(Checked(GroupsTask(task)), schema)
         partials = df.mapInArrow(Checked(PartialsTask(task)), spark_schema(PARTIALS))
-        return partials.repartition(F.col(QUERY)).mapInArrow(SumsTask(task), schema)
+        return partials.repartition(F.col(QUERY)).mapInArrow(Checked(SumsTask(task)), schema)
 
 
 class _ArrowTypes(dict[str, pa.DataType]):

@@ -1,7 +1,10 @@
-"""Task -> a task that checks its worker first: Ostinato must be installed there, in the driver's version.
+"""Task -> a task that checks its worker first: Ostinato must be there, in the driver's version.
 
 The check needs no job: it runs while a worker unpickles the task. It is sent as code, because this package may be
 missing there. `ost.unwrap` reads its error like any other error that comes through Spark.
+
+The check also finds a wheel that came through `addPyFile`. Spark copies it to a folder on the worker's path, but only
+adds files to the path whose names end in .zip, .egg or .jar.
 """
 
 from __future__ import annotations
@@ -19,9 +22,10 @@ from ostinato.errors import carried, workers_differ
 ArrowTask = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 Reduced = tuple[Any, ...]
 """The result of `__reduce__`: a function and its arguments."""
+CheckAsCode = Callable[[], None]
+"""Raises a RuntimeError that `ost.unwrap` reads if the worker lacks a package."""
 
 NEEDED = ("ostinato", "numba", "pyarrow")
-_MISSING, _VERSION = "<missing>", "<version>"
 
 
 class Checked:
@@ -58,24 +62,33 @@ class _Check:
     """Checks the worker while it is unpickled."""
 
     def __reduce__(self) -> Reduced:
-        missing = carried(workers_differ(f"the workers' Python has no module '{_MISSING}'"))
-        other = carried(workers_differ(f"the driver runs ostinato {ostinato.__version__}, the workers {_VERSION}"))
-        return _check_as_code(), (NEEDED, ostinato.__version__, missing, other, _MISSING, _VERSION)
+        return check_as_code(), ()
 
 
-def _check_as_code() -> Callable[..., None]:
-    """A function inside a function: pickle can't look it up by name, so Spark sends its code."""
+def check_as_code() -> CheckAsCode:
+    """A function inside a function: pickle can't look it up by name, so Spark sends its code, with these values."""
+    module, installed = "<missing>", "<version>"
+    missing = carried(workers_differ(f"the workers' Python has no module '{module}'"))
+    other = carried(workers_differ(f"the driver runs ostinato {ostinato.__version__}, the workers {installed}"))
+    needed, version, wheel = NEEDED, ostinato.__version__, f"ostinato-{ostinato.__version__}-*.whl"
 
-    def check(needed: tuple[str, ...], version: str, missing: str, other: str, module: str, installed: str) -> None:
+    def check() -> None:
+        import sys
+        from glob import escape, glob
         from importlib import import_module
         from importlib.util import find_spec
+        from os.path import join
 
-        for name in needed:
+        def is_there(name: str) -> bool:
             try:
-                is_there = find_spec(name) is not None
+                return find_spec(name) is not None
             except ImportError:
-                is_there = False
-            if not is_there:
+                return False
+
+        if not is_there("ostinato"):
+            sys.path += [found for folder in sys.path for found in glob(join(escape(folder), wheel))]
+        for name in needed:
+            if not is_there(name):
                 raise RuntimeError(missing.replace(module, name))
         version_here = import_module("ostinato").__version__
         if version_here != version:

@@ -59,7 +59,7 @@ def through_buckets(
     )
     sums = (F.sum(f"{PREFIX}{name}").alias(name) for name in COUNTS)
     observed = emitted.observe(f"{OBSERVED}-{task.fingerprint[:8]}-{next(_operators)}", *sums)
-    return observed.where(RAISES).select(RESULTS).mapInArrow(UnpackResults(task.output), schema)
+    return observed.where(RAISES).select(RESULTS).mapInArrow(Checked(UnpackResults(task.output)), schema)
 
 
 def decided_field(delay_ms: int | None = None) -> s.StructField:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
+from pyspark.cloudpickle import dumps
 from pyspark.sql import Row
 from pyspark.sql import types as s
 from pyspark.sql.streaming.stateful_processor import (
@@ -22,7 +23,8 @@ from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.errors import carried
 from ostinato.kernels.constants import NO_TIME
 from ostinato.rows.column_names import ERROR, PREFIX
-from ostinato.spark.shipping.worker_check import Rebuilt, Reduced, after_check
+from ostinato.spark.shipping.worker_check import Rebuilt, Reduced
+from ostinato.spark.streams.portable_processor import RecordingHandle, processor_or_stand_in
 from ostinato.spark.streams.stream_buckets import BUCKET_STATE, DEFINITION, HEADER, OPEN_ROWS, WAITING
 from ostinato.spark.streams.stream_packing import pack_results, unpack_table
 from ostinato.spark.streams.stream_task import BucketTask
@@ -72,8 +74,12 @@ class BucketProcessor(StatefulProcessor):
         self.has_watermark = has_watermark
 
     def __reduce__(self) -> Reduced:
-        """Checked: Spark also starts a Python beside the driver, which unpickles this before any task."""
-        return after_check(Rebuilt(functools.partial(type(self), has_watermark=self.has_watermark), (self.task,)))
+        """Checked, and readable in the worker that Spark starts beside the driver, which may lack this package."""
+        make = functools.partial(type(self), has_watermark=self.has_watermark)
+        handle = RecordingHandle()
+        make(self.task).init(cast(StatefulProcessorHandle, handle))
+        pickled = dumps(Rebuilt(make, (self.task,)))  # type: ignore[no-untyped-call]
+        return processor_or_stand_in(pickled, handle.declared)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
