@@ -18,11 +18,9 @@ def run(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, st
     return code, printed.out, printed.err
 
 
-@pytest.mark.parametrize(
-    "argv", [["--help"], ["run", "--help"], ["demo", "--help"], ["explain", "--help"], ["bench", "--help"]]
-)
-def test_help_is_no_error(capsys, argv) -> None:
-    code, out, err = run(capsys, *argv)
+@pytest.mark.parametrize("command", ["", "run", "demo", "explain", "bench", "doctor", "warm", "archive"])
+def test_help_is_no_error(capsys, command) -> None:
+    code, out, err = run(capsys, *command.split(), "--help")
     assert (code, err) == (0, "")
     assert "usage: ostinato" in out
 
@@ -48,6 +46,8 @@ def test_version(capsys) -> None:
         (["run", "q.sql", "--limit", "ten"], "'ten' is not a whole number"),
         (["run", "q.sql", "--format", "xml"], "invalid choice"),
         (["demo", "--rows", "5"], "must be at least 600"),
+        (["doctor", "--conf", "spark.x"], "'spark.x' is not NAME=VALUE"),
+        (["archive"], "FILE.zip"),
     ],
 )
 def test_usage_errors_of_the_arguments(capsys, argv, words) -> None:

@@ -46,6 +46,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     _add_explain(commands)
     _add_doctor(commands)
     _add_warm(commands)
+    _add_archive(commands)
     _add_bench(commands)
     return parser.parse_args(argv)
 
@@ -171,6 +172,20 @@ def _add_warm(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.add_argument("--clauses", action="store_true", help="only the kernels of MATCH_RECOGNIZE")
     _add_debug(parser)
     parser.set_defaults(command=warm)
+
+
+def _add_archive(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from ostinato.cli.archive import write_package
+
+    parser = commands.add_parser(
+        "archive",
+        help="write the installed package to a zip that Spark can send to its workers",
+        description="Writes the installed package with its compiled kernels to a zip. addPyFile, addArtifacts and "
+        "spark.archives send it to the workers of a cluster that doesn't have it: docs/deployment.md.",
+    )
+    parser.add_argument("file", type=Path, metavar="FILE.zip", help="the zip to write")
+    _add_debug(parser)
+    parser.set_defaults(command=write_package)
 
 
 def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -1,4 +1,4 @@
-"""`ostinato warm`: loads or compiles every kernel once, so that no query waits for the compiler.
+"""`ostinato warm`: compiles every kernel that is not on disk yet, so that no query waits for the compiler.
 
 The list of kernels and their argument types is `kernels/signatures.json`. With `--package`, the compiled kernels become
 part of the package: that is how wheels and images get them.

@@ -153,6 +153,23 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
         self._end(name, store)
         return self._noted(name, FROM_USER, found)
 
+    def is_stored(self, sig: Any) -> bool:
+        """Whether a store has the kernel for these argument types. It isn't loaded."""
+        from ostinato.kernels.package_kernels import package_kernels
+
+        name = self._name(sig)
+        if name is None:
+            return False
+        store = _users_store(cpu_target.target_context.codegen())
+        for origin, content in (
+            (FROM_PACKAGE, package_kernels().read(name)),
+            (FROM_USER, None if store is None else store.read(name)),
+        ):
+            if content is not None:
+                self._noted(name, origin, None)
+                return True
+        return False
+
     def save_overload(self, sig: Any, data: Any) -> None:
         """Stores a kernel that numba has compiled."""
         name = self._name(sig)

@@ -44,8 +44,10 @@ class Signature(NamedTuple):
         return tuple(decoded(argument) for argument in self.arguments)
 
     def compile(self) -> None:
-        """Loads the kernel, or compiles it."""
-        self.kernel().compile(self.types())
+        """Compiles the kernel, unless a store has it."""
+        kernel, kinds = self.kernel(), self.types()
+        if not kernel._cache.is_stored(kinds):
+            kernel.compile(kinds)
 
 
 def listed() -> list[Signature]:

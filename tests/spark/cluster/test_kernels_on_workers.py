@@ -12,8 +12,6 @@ from tests.spark.cluster.standalone_cluster import CORES, WORKERS, StandaloneClu
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-pytest.importorskip("ostinato.kernels.user_kernels", reason="needs the kernel cache with one file for each kernel")
-
 ENDING = ".kernel"
 TASKS = WORKERS * CORES
 SPREAD = {
@@ -32,6 +30,25 @@ PROGRAM = """
     spark = session()
     spark.sparkContext.addPyFile("{zip}")
     attempt("kernels", spark, batch)
+
+
+    def origins_here(batches):
+        import os
+
+        import pyarrow as pa
+        from ostinato.kernels.kernel_cache import origins
+
+        for _ in batches:
+            pass
+        found = [(os.environ["HOME"], os.getpid(), *kernel) for kernel in origins.items()]
+        yield pa.RecordBatch.from_arrays([pa.array(column) for column in zip(*found)], ["home", "pid", "kernel", "origin"])
+
+
+    # The same Python processes run this job: Spark uses its workers again.
+    asked = spark.range({tasks}).repartition({tasks}).mapInArrow(
+        origins_here, "home string, pid long, kernel string, origin string")
+    for home, pid, kernel, origin in sorted(set(map(tuple, asked.collect()))):
+        tell("origin", home, pid, kernel, origin.split()[-1])
     spark.stop()
 """
 
@@ -56,7 +73,12 @@ def test_each_machine_compiles_a_kernel_once(
     assert [kernel_files(home) for home in cluster.homes] == [Counter()] * WORKERS
     zipped = without_kernels(package_zip, tmp_path / "ostinato.zip")
     settings = {**drivers.settings(), **SPREAD}
-    assert drivers.run(tmp_path, PROGRAM.format(zip=zipped), settings=settings) == ["kernels, batch: found"]
+    told = drivers.run(tmp_path, PROGRAM.format(zip=zipped, tasks=TASKS), settings=settings)
+    assert told[0] == "kernels, batch: found"
+    used = [line.split()[1:] for line in told[1:]]
+    compiled = Counter((home, kernel) for home, _, kernel, origin in used if origin == "compiled")
+    assert len({home for home, *_ in used}) == WORKERS and len({pid for _, pid, *_ in used}) > WORKERS
+    assert compiled and set(compiled.values()) == {1}
     for home in cluster.homes:
         files = kernel_files(home)
         assert files, f"no kernel is stored below {home}"

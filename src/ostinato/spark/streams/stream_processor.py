@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
-from pyspark.cloudpickle import dumps
+from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql import Row
 from pyspark.sql import types as s
 from pyspark.sql.streaming.stateful_processor import (
@@ -78,7 +78,7 @@ class BucketProcessor(StatefulProcessor):
         make = functools.partial(type(self), has_watermark=self.has_watermark)
         handle = RecordingHandle()
         make(self.task).init(cast(StatefulProcessorHandle, handle))
-        pickled = dumps(Rebuilt(make, (self.task,)))  # type: ignore[no-untyped-call]
+        pickled = CloudPickleSerializer().dumps(Rebuilt(make, (self.task,)))
         return processor_or_stand_in(pickled, handle.declared)
 
     def init(self, handle: StatefulProcessorHandle) -> None:

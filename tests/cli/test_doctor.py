@@ -1,0 +1,69 @@
+"""`ostinato doctor`: a line for each thing, and how to mend it. Spark's part is in tests/spark/cli."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from ostinato.cli import doctor, main
+from ostinato.cli.doctor import Finding, State
+from ostinato.kernels import kernel_cache, package_kernels
+from ostinato.kernels.kernel_environment import Target
+from ostinato.kernels.package_kernels import PackageKernels, write_package_kernels
+
+
+def test_a_machine_without_spark(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--no-spark"]) == 0
+    topics = {line.split()[1] for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")}
+    assert topics == {"ostinato", "python", "packages", "cpu", "kernels", "cache"}
+
+
+def kernels_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
+    monkeypatch.setattr(package_kernels, "package_kernels", lambda: PackageKernels(folder))
+    return [finding for finding in doctor.kernels() if finding.topic == "kernels"]
+
+
+def test_a_package_without_kernels_is_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (finding,) = kernels_in(tmp_path, monkeypatch)
+    assert (finding.state, "this installation brings none" in finding.words) == (State.SLOW, True)
+    assert "ostinato warm" in finding.mend
+
+
+def test_kernels_of_other_sources_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_package_kernels({"a": b"code"}, Target("some-cpu", frozenset()), tmp_path)
+    (finding,) = kernels_in(tmp_path, monkeypatch)
+    assert (finding.state, finding.words) == (State.GOOD, "the package brings 1, compiled for some-cpu")
+    monkeypatch.setattr(package_kernels, "package_sources", lambda: "other sources")
+    (finding,) = kernels_in(tmp_path, monkeypatch)
+    assert (finding.state, "sources have changed" in finding.words) == (State.SLOW, True)
+
+
+def test_no_folder_for_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_cache, "used_kernels", lambda: kernel_cache.UsedKernels({}, None))
+    (finding,) = [finding for finding in doctor.kernels() if finding.topic == "cache"]
+    assert finding.state is State.SLOW and "NUMBA_CACHE_DIR" in finding.mend
+
+
+def test_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name.startswith("grpc") else found(name))
+    states = {finding.topic: finding for finding in doctor.spark_packages()}
+    assert states["connect"].state is State.MISSING and "grpcio" in states["connect"].words
+    assert states["streams"].state is State.GOOD
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    (finding,) = doctor.spark_packages()
+    assert finding.state is State.BAD and "ostinato[spark]" in finding.mend
+
+
+def test_the_exit_code_says_that_queries_cannot_run(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problems = [Finding("java", State.BAD, "none was found", "install one"), Finding("streams", State.MISSING, "no")]
+    monkeypatch.setattr(doctor, "findings", lambda options, progress: iter(problems))
+    assert main(["doctor"]) == 3
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "error   java        none was found",
+        f"{'':20}-> install one",
+    ]
