@@ -41,7 +41,8 @@ PROGRAM = """
         for _ in batches:
             pass
         found = [(os.environ["HOME"], os.getpid(), *kernel) for kernel in origins.items()]
-        yield pa.RecordBatch.from_arrays([pa.array(column) for column in zip(*found)], ["home", "pid", "kernel", "origin"])
+        columns = zip(["home", "pid", "kernel", "origin"], zip(*found))
+        yield pa.RecordBatch.from_pydict(dict(columns))
 
 
     # The same Python processes run this job: Spark uses its workers again.

@@ -78,7 +78,7 @@ class BucketProcessor(StatefulProcessor):
         make = functools.partial(type(self), has_watermark=self.has_watermark)
         handle = RecordingHandle()
         make(self.task).init(cast(StatefulProcessorHandle, handle))
-        pickled = CloudPickleSerializer().dumps(Rebuilt(make, (self.task,)))
+        pickled = CloudPickleSerializer().dumps(Rebuilt(make, (self.task,)))  # type: ignore[no-untyped-call]
         return processor_or_stand_in(pickled, handle.declared)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
