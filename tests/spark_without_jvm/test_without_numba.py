@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 import ostinato
-from ostinato.spark.streams.stream_packing import PackByBucket
+from ostinato.spark.streams.stream_packing import PackByBucket, UnpackResults, pack_batch
 
 PACKAGE = Path(ostinato.__file__).parent
 
@@ -75,6 +75,18 @@ rows = pa.record_batch({{"bucket": pa.array([1, 0, 1], pa.int32()), "id": [7, 8,
 print([batch.column(0).to_pylist() for batch in pack(iter([rows]))], "numba" in sys.modules, "pyspark" in sys.modules)
 """)
     assert printed.strip() == "[[0, 1]] False False"
+
+
+def test_a_worker_that_unpacks_results_loads_no_numba() -> None:
+    schema = pa.schema({"id": pa.int64()})
+    rows = pa.record_batch({"packs": pa.array([pack_batch(pa.record_batch({"id": [7, 8]}, schema)), None])})
+    pickled = base64.b64encode(pickle.dumps((UnpackResults(schema), rows))).decode()
+    printed = run_apart(f"""
+import base64, pickle, sys
+unpack, rows = pickle.loads(base64.b64decode("{pickled}"))
+print([batch.to_pydict() for batch in unpack(iter([rows]))], "numba" in sys.modules, "pyspark" in sys.modules)
+""")
+    assert printed.strip() == "[{'id': [7, 8]}] False False"
 
 
 def test_the_check_can_fail() -> None:

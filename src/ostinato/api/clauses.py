@@ -76,10 +76,8 @@ class MatchRecognizeQuery(Query):
 
         spark_dataframe(df, hint="ost.match(query, table) answers it in this process")
         settings, query = session_settings(df), self.clause_query
-        if isinstance(self.source, str) and query.text is None:
-            quoted = settings.double_quoted_identifiers
-            parsed = parse_clause(self.source, double_quoted_identifiers=quoted, defaults=self.defaults)
-            query = ClauseQuery(parsed)
+        if settings.double_quoted_identifiers and isinstance(self.source, str) and query.text is None:
+            query = ClauseQuery(parse_clause(self.source, double_quoted_identifiers=True, defaults=self.defaults))
         return selected_dataframe(query, match_dataframe(query.clause, df, self.options, settings))
 
     def in_process(self, table: TableLike, call: LocalCall) -> pa.Table:

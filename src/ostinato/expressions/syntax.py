@@ -271,6 +271,8 @@ def height_exceeds(expr: Expr, levels: int) -> bool:
     """Whether the tree has more levels than this."""
     level = [expr]
     for _ in range(levels):
+        if not level:
+            return False
         level = [child for node in level for child in children(node)]
     return bool(level)
 

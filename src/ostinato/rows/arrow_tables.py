@@ -32,7 +32,8 @@ def is_table(data: Any) -> bool:
 
 def spark_dataframe(data: Any, *, hint: str) -> None:
     """Raises NOT_A_TABLE for anything but a Spark DataFrame; the hint names the call for other tables."""
-    if not (is_spark_dataframe(data) and hasattr(data, "isStreaming")):
+    # The class has the property. Its value would be a question to the JVM.
+    if not (is_spark_dataframe(data) and hasattr(type(data), "isStreaming")):
         raise QueryError("NOT_A_TABLE", f"expected a Spark DataFrame, got {type(data).__name__}", hint=hint)
 
 

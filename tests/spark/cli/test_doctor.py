@@ -28,7 +28,13 @@ def test_the_state_store_of_streams(spark: SparkSession) -> None:
 
 
 def test_workers_that_lack_kernels_are_slow(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = {"host": "a", "python": "3.11.7", "numba": "0.68.1", "kernels": 0, "problem": "this installation brings none"}
+    found = {
+        "host": "a",
+        "python": "3.11.7",
+        "numba": "0.68.1",
+        "kernels": 0,
+        "problem": "this installation brings none",
+    }
     monkeypatch.setattr(worker_probe, "ask_workers", lambda session: [found])
     first, second = doctor.workers(spark)
     assert (first.state, second.state) == (State.GOOD, State.SLOW)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -125,9 +126,14 @@ def as_clause_query(query: str | MatchRecognize, defaults: DefaultColumns = NO_D
         return ClauseQuery(defaults.complete(query))
     if not isinstance(query, str):
         raise QueryError("NOT_A_QUERY", f"expected the text of a query, got {type(query).__name__}")
-    if first_token(query).upper not in ("SELECT", "WITH", "FROM"):
-        return ClauseQuery(parse_clause(query, defaults=defaults))
-    return _read_select(query, defaults)
+    return _read_text(query, defaults)
+
+
+@functools.lru_cache(maxsize=128)  # one call reads its text two or three times: for its errors, then to run
+def _read_text(text: str, defaults: DefaultColumns) -> ClauseQuery:
+    if first_token(text).upper not in ("SELECT", "WITH", "FROM"):
+        return ClauseQuery(parse_clause(text, defaults=defaults))
+    return _read_select(text, defaults)
 
 
 def _read_select(text: str, defaults: DefaultColumns) -> ClauseQuery:

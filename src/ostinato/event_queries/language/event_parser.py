@@ -22,7 +22,7 @@ from ostinato.event_queries.language.event_query import (
 )
 from ostinato.event_queries.language.event_within import event_bound
 from ostinato.expressions.cursor import Cursor
-from ostinato.expressions.lexer import Kind, tokenize
+from ostinato.expressions.lexer import Kind, first_token, tokenize
 from ostinato.expressions.parsing import ExpressionParser, span_over
 from ostinato.expressions.syntax import Call, ColumnRef, Expr, Name, Operator, Subscript, walk
 
@@ -38,12 +38,14 @@ def is_event_text(text: str) -> bool:
     >>> is_event_text("PATTERN SEQ(A, B+) RETURN COUNT(*)"), is_event_text("PATTERN (A B+) DEFINE B AS x > 1")
     (True, False)
     """
+    if first_token(text).upper not in ("PATTERN", *_FIRST_WORDS):
+        return False
     words = [token.upper for token in tokenize(text)]
-    if "MATCH_RECOGNIZE" in words or not words:
+    if "MATCH_RECOGNIZE" in words:
         return False
     if words[0] == "PATTERN":
         return words[1:2] != ["("] or ("RETURN" in words and "DEFINE" not in words)
-    return words[0] in _FIRST_WORDS
+    return True
 
 
 def parse_event_query(text: str) -> EventQuery:

@@ -45,8 +45,10 @@ def _matched_by_key(query: SparkQuery, *, sorted_by_spark: bool) -> DataFrame:
 def _sorts_by_spark(query: SparkQuery, options: BatchOptions) -> bool:
     if options.sort != "auto":
         return options.sort == "spark"
+    size = estimated_bytes(query.df)
+    if size is None or size <= options.memory_budget:  # then one task could hold all rows
+        return False
     partitions = 1
     if query.bound.partition_by:
         partitions = int(str(query.df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
-    size = estimated_bytes(query.df)
-    return size is not None and size > options.memory_budget * partitions
+    return size > options.memory_budget * partitions

@@ -12,7 +12,6 @@ partitions don't matter. The plan assumes that ranges have the order of task ids
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
 from ostinato.spark.clause.slice_tasks import RECORD, SLICE, TARGET, NumberTask, SliceTask, StitchTask
@@ -29,13 +28,13 @@ _DIRECTIONS = (
 
 def matched_in_slices(query: SparkQuery) -> DataFrame:
     """The rows of matching, with a column for errors. Each task holds its slice in memory and sorts it."""
-    df = query.shipped.selected().repartitionByRange(*query.sort_order())
+    df = query.shipped.selected.repartitionByRange(*query.sort_order())
     matched = query.worker_schema()
     arrow = query.source.arrow_schema(s.StructType([*matched.fields, *_DIRECTIONS]))
     renamed = [s.StructField(stored_name(i), field.dataType) for i, field in enumerate(matched.fields)]
     travelling = s.StructType([*renamed, *_DIRECTIONS])
     df = df.mapInArrow(Checked(SliceTask(query.typed, query.shipped.names, arrow)), travelling)
-    df = df.repartition(F.col(TARGET)).mapInArrow(Checked(StitchTask(query.typed, arrow)), travelling)
+    df = df.repartition(TARGET).mapInArrow(Checked(StitchTask(query.typed, arrow)), travelling)
     if NumberTask.is_needed(query.plan):
-        df = df.repartition(F.col(TARGET)).mapInArrow(Checked(NumberTask(query.plan, arrow)), travelling)
+        df = df.repartition(TARGET).mapInArrow(Checked(NumberTask(query.plan, arrow)), travelling)
     return df.drop(TARGET, SLICE, RECORD).toDF(*matched.names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import Column as SparkColumn
@@ -21,13 +22,21 @@ from ostinato.expressions.types import Settings
 from ostinato.rows.column_names import ERROR, MATCHED
 from ostinato.spark.session.quiet import without_error_log
 from ostinato.spark.shipping.shipped_rows import ShippedRows, packed_columns
-from ostinato.spark.shipping.spark_input import SparkInput, SparkRefused, refused
+from ostinato.spark.shipping.spark_input import SparkInput, SparkRefused, raise_early, refused
 from ostinato.spark.shipping.spark_types import spark_type
 
 
 def plan_query(clause: MatchRecognize, df: DataFrame, limits: Limits, settings: Settings) -> SparkQuery:
     """The clause planned over the DataFrame's columns."""
     return SparkQuery(make_plan(bind(clause, df.columns, case_sensitive=settings.case_sensitive)), df, limits, settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """Spark's types of the inputs and of the row conditions, and the rows to ship."""
+
+    types: dict[Expr, s.DataType]
+    shipped: ShippedRows
 
 
 class SparkQuery:
@@ -38,13 +47,14 @@ class SparkQuery:
         self.bound = plan.bound
         self.limits = limits
         self.source = SparkInput.of(df, settings)
-        self.types = self._types()
+        analysed = self._analysed_once() or self._analysed_with_errors()
+        self.types = analysed.types
+        self.shipped = analysed.shipped
         for name in self._ordering_columns:
             self.source.arrow_column(name)
         with errors_quoting(self.bound.clause.text):
             for condition in plan.row_conditions:
                 check_condition(self.source.arrow(self.types[condition], "a condition"), condition.span)
-        self.shipped = self._shipped()
 
     @property
     def df(self) -> DataFrame:
@@ -59,17 +69,43 @@ class SparkQuery:
         """Partition keys, then ORDER BY."""
         return (*self.bound.partition_by, *(key.column for key in self.bound.order_by))
 
+    @property
+    def _row_expressions(self) -> tuple[Expr, ...]:
+        """The expressions over one row."""
+        return (*(item.expr for item in self.plan.inputs), *self.plan.row_conditions)
+
     # --- types ---
 
-    def _types(self) -> dict[Expr, s.DataType]:
-        """Spark's types of the expressions over one row. Raises a QueryError for the first that Spark refuses."""
-        exprs = [*(item.expr for item in self.plan.inputs), *self.plan.row_conditions]
+    def _analysed_once(self) -> Analysed | None:
+        """Spark analyses the shipped columns only, which saves a round of questions. None if Spark refuses them.
+
+        Conditions are taken as BOOLEAN: they are shipped inside of CASE WHEN, where Spark refuses all other types.
+        """
+        types = self.source.types(expr for expr in self._row_expressions if isinstance(expr, Column))
+        conditions = [condition for condition in self.plan.row_conditions if condition not in types]
+        types |= dict.fromkeys(conditions, s.BooleanType())
+        shipped = self._shipped(types)
+        computed = [item for item in self.plan.inputs if item.expr not in types]
+        with without_error_log():
+            try:
+                if computed:
+                    shipped_types = shipped.types
+                    types |= {item.expr: shipped_types[item.name] for item in computed}
+                elif conditions:
+                    raise_early(shipped.selected)
+            except SparkRefused:
+                return None
+        return Analysed(types, shipped)
+
+    def _analysed_with_errors(self) -> Analysed:
+        """As `_analysed_once`. Raises a QueryError for the first expression that Spark refuses."""
         try:
-            return self.source.types(exprs)
+            types = self.source.types(self._row_expressions)
         except SparkRefused:
-            for expr in exprs:
+            for expr in self._row_expressions:
                 self._check(self.df, expr, expr)
             raise
+        return Analysed(types, self._shipped(types))
 
     def _check(self, df: DataFrame, expr: Expr, written: Expr) -> None:
         """Raises a QueryError if Spark refuses this expression."""
@@ -92,21 +128,25 @@ class SparkQuery:
 
     # --- before matching ---
 
-    def _shipped(self) -> ShippedRows:
+    def _shipped(self, types: Mapping[Expr, s.DataType]) -> ShippedRows:
         """Keys, order columns, inputs and packed row conditions."""
         columns = {name: quote(name) for name in self._ordering_columns}
         columns |= {item.name: render_expression(item.expr) for item in self.plan.inputs}
-        return ShippedRows.of(self.source, columns | packed_columns(self.plan.row_conditions, self.types))
+        return ShippedRows.of(self.source, columns | packed_columns(self.plan.row_conditions, types))
 
-    def sort_order(self) -> list[SparkColumn]:
-        """Partition keys, then ORDER BY, as shipped columns."""
-        order = [self.shipped.column(name) for name in self.bound.partition_by]
+    def sort_order(self) -> list[SparkColumn | str]:
+        """Partition keys, then ORDER BY, as shipped columns. A name sorts upwards with NULLs first."""
+        order: list[SparkColumn | str] = [self.shipped.travelling(name) for name in self.bound.partition_by]
         for bound in self.bound.order_by:
-            column, key = self.shipped.column(bound.column), bound.key
+            key = bound.key
+            if not key.descending and key.puts_nulls_first:
+                order.append(self.shipped.travelling(bound.column))
+                continue
+            column = self.shipped.column(bound.column)
             if key.descending:
                 order.append(column.desc_nulls_first() if key.puts_nulls_first else column.desc_nulls_last())
             else:
-                order.append(column.asc_nulls_first() if key.puts_nulls_first else column.asc_nulls_last())
+                order.append(column.asc_nulls_last())
         return order
 
     # --- after matching ---
@@ -142,8 +182,7 @@ class SparkQuery:
         columns = [f"{render_expression(expr)} AS {quote(name)}" for name, expr in self.outputs().items()]
         with without_error_log():
             try:
-                result = matched.selectExpr(*columns)
-                _ = result.schema  # Connect analyses late: raises errors here
+                result = raise_early(matched.selectExpr(*columns))
             except SparkRefused:
                 for measure, expr in zip(self.bound.clause.measures, self.plan.outer, strict=True):
                     self._check(matched, expr, measure.expression)

@@ -69,11 +69,11 @@ class ShippedSides:
         return F.when(F.col(IS_LIVE), key).otherwise(other)
 
     def _shared(self) -> DataFrame:
-        return ShippedRows.of(self.live.source, self.shared_columns).selected()
+        return ShippedRows.of(self.live.source, self.shared_columns).selected
 
     def _both(self) -> DataFrame:
-        live = self.live.shipped.selected()
-        archive = self.archive.shipped.selected()
+        live = self.live.shipped.selected
+        archive = self.archive.shipped.selected
         nothing_live = [F.lit(None).cast(field.dataType) for field in live.schema.fields]
         nothing_archived = [F.lit(None).cast(field.dataType) for field in archive.schema.fields]
         live_rows = live.select(F.lit(True), *live.columns, *nothing_archived)

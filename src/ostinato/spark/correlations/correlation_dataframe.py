@@ -32,7 +32,7 @@ from ostinato.spark.correlations.correlation_tasks import CorrelateKeys
 from ostinato.spark.session.quiet import without_error_log
 from ostinato.spark.session.session_settings import session_settings
 from ostinato.spark.shipping.row_errors import RAISES
-from ostinato.spark.shipping.spark_input import SparkRefused, refused
+from ostinato.spark.shipping.spark_input import SparkRefused, raise_early, refused
 from ostinato.spark.shipping.worker_check import Checked
 
 
@@ -109,8 +109,7 @@ class SparkCorrelation:
             columns.append(f"struct({', '.join(fields)}) AS {name}")
         with without_error_log():
             try:
-                result = pairs.selectExpr(*columns)
-                _ = result.schema  # Connect analyses late: raises errors here
+                result = raise_early(pairs.selectExpr(*columns))
             except SparkRefused:
                 with in_statement(self.correlation.text, self.correlation.bodies):
                     for is_live, query, _ in sides:

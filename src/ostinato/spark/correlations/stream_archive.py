@@ -24,6 +24,7 @@ from ostinato.spark.correlations.correlation_clock import as_constant, as_number
 from ostinato.spark.correlations.wanted_rows import Wanted
 from ostinato.spark.correlations.worker_reads import BATCH_ID, BUCKET_ID, CLOCK
 from ostinato.spark.session.quiet import without_error_log
+from ostinato.spark.shipping.spark_input import raise_early
 
 _RANK = f"{PREFIX}rank"
 
@@ -91,8 +92,7 @@ def read_source(spark: SparkSession, source: Source, columns: s.StructType) -> D
 def _or_empty(read: Callable[[], DataFrame], spark: SparkSession, columns: s.StructType) -> DataFrame:
     with without_error_log():
         try:
-            rows = read()
-            _ = rows.schema  # Connect analyses late: raises here if there is no path
+            rows = raise_early(read())  # if there is no path
         except AnalysisException as error:
             if error.getCondition() not in ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"):
                 raise

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
 from ostinato.errors import QueryError
@@ -168,13 +167,13 @@ class Shuffle:
 
     def together(self) -> DataFrame:
         """The shipped rows, all of a group in one task. If there is one group, those with equal values of SAME."""
-        stream, df = self.typed.plan.streams[0], self.shipped.selected()
+        stream, df = self.typed.plan.streams[0], self.shipped.selected
         if self.bits:
             df = df.where(" OR ".join(f"{self.shipped.travelling(name)} <> 0" for name in self.bits))
         if not stream.group_by:
             df = with_row_of_nulls(df, zeros=[self.shipped.travelling(name) for name in self._all_bits])
         keys = stream.same if self.by_same else stream.group_by
-        return by_key(df, [self.shipped.column(name) for name in keys])
+        return by_key(df, [self.shipped.travelling(name) for name in keys])
 
     # --- tasks ---
 
@@ -200,7 +199,7 @@ class Shuffle:
         if not self.by_same:
             return df.mapInArrow(Checked(GroupsTask(task)), schema)
         partials = df.mapInArrow(Checked(PartialsTask(task)), spark_schema(PARTIALS))
-        return partials.repartition(F.col(QUERY)).mapInArrow(Checked(SumsTask(task)), schema)
+        return partials.repartition(QUERY).mapInArrow(Checked(SumsTask(task)), schema)
 
 
 class _ArrowTypes(dict[str, pa.DataType]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -31,7 +32,7 @@ def stored_name(position: int) -> str:
     return f"{PREFIX}o{position}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: `selected` is computed once
 class ShippedRows:
     """The shipped columns: for each, the workers' name of it and its SQL over the input."""
 
@@ -55,6 +56,7 @@ class ShippedRows:
         """A column of `selected`. Spark's hash treats -0.0 and 0.0 as equal, as its GROUP BY does."""
         return F.col(self.travelling(name))
 
+    @functools.cached_property
     def selected(self) -> DataFrame:
         """The input with the shipped columns only."""
         texts = (f"{text} AS {travelling_name(i)}" for i, text in enumerate(self.columns.values()))
@@ -62,17 +64,24 @@ class ShippedRows:
 
     def by_key(self, keys: Sequence[str]) -> DataFrame:
         """`selected` with all rows of a key in one task. Without keys, one task has all rows."""
-        return by_key(self.selected(), [self.column(name) for name in keys])
+        return by_key(self.selected, [self.travelling(name) for name in keys])
+
+    @property
+    def types(self) -> dict[str, s.DataType]:
+        """Spark's types of the columns, by the workers' names."""
+        return {name: field.dataType for name, field in zip(self.names, self.selected.schema.fields, strict=True)}
 
     @property
     def schema(self) -> pa.Schema:
         """The Arrow schema of the rows at workers, with the workers' names."""
-        fields = zip(self.names, self.selected().schema.fields, strict=True)
-        return pa.schema([pa.field(name, self.source.arrow(field.dataType, name)) for name, field in fields])
+        return pa.schema([pa.field(name, self.source.arrow(kind, name)) for name, kind in self.types.items()])
 
 
-def by_key(rows: DataFrame, keys: Sequence[SparkColumn]) -> DataFrame:
-    """The rows, all of a key in one task. Without keys, one task has all rows."""
+def by_key(rows: DataFrame, keys: Sequence[SparkColumn | str]) -> DataFrame:
+    """The rows, all of a key in one task. Without keys, one task has all rows.
+
+    Keys are columns, or their names. A name costs 3 round trips to the JVM, a column of one name 13.
+    """
     return rows.repartition(*keys) if keys else rows.repartition(1)
 
 

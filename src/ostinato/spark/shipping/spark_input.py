@@ -68,7 +68,14 @@ def refused(df: DataFrame, expr: Expr, written: Expr, text: str | None) -> Query
     """The error if Spark refuses the expression over the DataFrame. `written` is the user's form of it."""
     with without_error_log():
         try:
-            _ = df.selectExpr(render_expression(expr)).schema
+            raise_early(df.selectExpr(render_expression(expr)))
         except SparkRefused as error:
             return refusal(error, written, text)
     return None
+
+
+def raise_early(df: DataFrame) -> DataFrame:
+    """The DataFrame, after Spark has analysed it. A classic session has done so; Connect would raise errors later."""
+    if type(df).__module__.startswith("pyspark.sql.connect"):
+        _ = df.schema
+    return df

@@ -13,6 +13,7 @@ from ostinato.errors import QueryError, Span
 from ostinato.expressions.lexer import tokenize
 from ostinato.spark.session.quiet import without_error_log
 from ostinato.spark.shipping.row_errors import refusal
+from ostinato.spark.shipping.spark_input import raise_early
 
 Args = dict[str, Any] | list[Any] | None
 """Values for `:name`, or for each `?` in turn."""
@@ -34,9 +35,9 @@ def ask_spark(
     written.append(_braces(text[end:]))
     with without_error_log():
         try:
-            result = spark.sql("".join(written), args=args, **frames) if frames else spark.sql(text, args=args)
-            _ = result.schema  # Connect analyses late: let errors show here
-            return result
+            return raise_early(
+                spark.sql("".join(written), args=args, **frames) if frames else spark.sql(text, args=args)
+            )
         except ParseException as error:
             raise _not_sql(error, text, [span for span, _ in in_order]) from None
         except AnalysisException as error:

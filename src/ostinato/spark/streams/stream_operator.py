@@ -50,7 +50,7 @@ def through_buckets(
     them are 0 are left out. `processor` makes the operator that stores the buckets' state.
     """
     bucket = bucket_of([shipped.column(name) for name in keys], buckets).alias(BUCKET)
-    packed = shipped.selected().select(bucket, "*").mapInArrow(Checked(PackByBucket(task.shipped, bits)), PACKED_TYPE)
+    packed = shipped.selected.select(bucket, "*").mapInArrow(Checked(PackByBucket(task.shipped, bits)), PACKED_TYPE)
     emitted = packed.groupBy(BUCKET).transformWithState(
         processor(task, has_watermark=has_watermark),
         EMITTED,

@@ -90,4 +90,4 @@ def _together(shipped: ShippedRows, summary: SummaryRequest, source: SummaryInpu
     """The shipped rows, all of a key in one task."""
     if source.columns.keys and summary.query.keyed_types is None:
         return shipped.by_key(source.columns.keys)
-    return by_key(with_row_of_nulls(shipped.selected()), ())
+    return by_key(with_row_of_nulls(shipped.selected), ())
