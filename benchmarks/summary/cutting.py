@@ -3,7 +3,7 @@ Online strategies are compared with it."""
 
 from __future__ import annotations
 
-from ostinato.kernels.kernel_cache import borrowing_kernel
+from ostinato.kernels.kernel_cache import called_kernel
 from ostinato.summaries.engine.counting_kernels import count_matches, remove
 from ostinato.summaries.engine.event_benefit import lowest_benefit
 from ostinato.summaries.engine.kernel_tables import COUNT, FIRST_OLD_CELL, LAST_OLD_CELL, NOW
@@ -20,7 +20,7 @@ def _cut_down(rules, columns, scratch, choice, size):  # type: ignore[no-untyped
         remove(rules, columns, scratch, choice.any_match, choice.window, position)
 
 
-_compiled = borrowing_kernel(_cut_down, cached=False)
+_compiled = called_kernel(_cut_down)
 """Not cached on disk: a cached kernel wouldn't notice changes of the kernels that it calls, in other files."""
 
 

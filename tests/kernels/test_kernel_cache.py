@@ -114,8 +114,9 @@ def test_a_kernel_built_around_functions_of_another_module_depends_on_both() -> 
 
 
 def test_storing_is_not_among_the_sources_of_a_kernel() -> None:
-    behind = KernelSources(SOURCES).behind(["clause/matching/search.py"])
-    assert not behind & {"kernels/user_kernels.py", "kernels/package_kernels.py", "kernels/compile_notice.py"}
+    behind = kernel_cache._KERNEL_SOURCES.behind(["clause/matching/search.py"])
+    assert "clause/matching/search.py" in behind
+    assert not behind & {"kernels/kernel_cache.py", "kernels/user_kernels.py", "kernels/package_kernels.py"}
 
 
 # --- later processes --------------------------------------------------------------------------------------------------
@@ -256,6 +257,20 @@ def test_a_function_without_a_file_is_compiled_in_each_process() -> None:
     exec(compile("def add_one(x): return x + 1\nmade = kernel(add_one)", "<notebook>", "exec"), names)
     assert names["made"](41) == 42  # type: ignore[operator]
     assert not any("notebook" in name for name in kernel_cache.origins)
+
+
+def test_functions_with_different_closures_are_different_kernels() -> None:
+    """Two kernels of one source line: a name that ignores the values that they close over would mix them up."""
+
+    def made(step: object) -> object:
+        @kernel
+        def stepped(x: int) -> int:
+            return step(x)  # type: ignore[operator]
+
+        return stepped
+
+    one, two = (made(inline_kernel(step)) for step in (lambda x: x + 1, lambda x: x + 2))
+    assert (one(40), two(40)) == (41, 42)  # type: ignore[operator]
 
 
 # --- what the user is told --------------------------------------------------------------------------------------------

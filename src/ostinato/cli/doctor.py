@@ -199,12 +199,10 @@ def stream_settings(spark: SparkSession) -> Finding:
 
 
 def _session(options: argparse.Namespace) -> SparkSession:
+    from ostinato.spark.session.session import connect_session, local_session
+
     if options.remote:
-        from pyspark.sql import SparkSession
-
-        return SparkSession.builder.remote(options.remote).getOrCreate()
-    from ostinato.spark.session.session import local_session
-
+        return connect_session(options.remote)
     settings = dict(options.conf)
     if options.master:
         settings["spark.master"] = options.master

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 from numba.core.caching import _Cache
@@ -30,11 +30,10 @@ from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
 from numba.core.serialize import dumps
 
+from ostinato.kernels.compile_notice import Compiling
 from ostinato.kernels.kernel_sources import KernelSources
-
-if TYPE_CHECKING:
-    from ostinato.kernels.compile_notice import Compiling
-    from ostinato.kernels.user_kernels import UserKernels
+from ostinato.kernels.package_kernels import package_kernels
+from ostinato.kernels.user_kernels import UserKernels, user_kernels
 
 AnyFunction = Callable[..., Any]
 """Any Python function. Kernels declare no argument types: numba infers them at the call."""
@@ -57,11 +56,14 @@ _LISTING = 6
 _log = logging.getLogger("ostinato.kernels")
 _PACKAGE = Path(__file__).parents[1]
 """The package's folder. If the package is a zip, this path isn't a folder."""
-_KERNEL_SOURCES = KernelSources(files("ostinato"))
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _BORROWING: dict[str, Any] = {**_OPTIONS, "_nrt": False}
 """Without numba's reference counting: a kernel borrows arrays from its caller and can't make any. With it, reading an
 array out of a tuple costs an atomic addition, which made the search ten times slower."""
+_INLINE: dict[str, Any] = {**_BORROWING, "forceinline": True}
+_ALL_OPTIONS = repr((_OPTIONS, _BORROWING, _INLINE))
+_KERNEL_SOURCES = KernelSources(files("ostinato"), apart_from={"kernels/kernel_cache.py"})
+"""Of this file, only the options become part of a kernel."""
 
 
 def kernel(function: AnyFunction) -> AnyFunction:
@@ -79,7 +81,7 @@ def inline_kernel(function: AnyFunction) -> AnyFunction:
 
     It is always inlined: a call would copy every array of the tuples that it gets.
     """
-    return _unstored(function, {**_BORROWING, "forceinline": True})
+    return _unstored(function, _INLINE)
 
 
 def called_kernel(function: AnyFunction) -> AnyFunction:
@@ -95,14 +97,8 @@ def interpreted(compiled: AnyFunction) -> AnyFunction:
 
 def used_kernels() -> UsedKernels:
     """The kernels that this process has used so far."""
-    store = _users_store(cpu_target.target_context.codegen())
+    store = user_kernels(cpu_target.target_context.codegen().magic_tuple())
     return UsedKernels(dict(origins), None if store is None else store.folder)
-
-
-def _users_store(codegen: Any) -> UserKernels | None:
-    from ostinato.kernels.user_kernels import user_kernels
-
-    return user_kernels(codegen.magic_tuple())
 
 
 def _unstored(function: AnyFunction, options: dict[str, Any]) -> AnyFunction:
@@ -129,10 +125,6 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled kernel for these argument types; None if numba has to compile it."""
-        # Imported here: the stores aren't among the sources of a kernel (`kernel_sources.py`).
-        from ostinato.kernels.compile_notice import Compiling
-        from ostinato.kernels.package_kernels import package_kernels
-
         target_context.refresh()
         name = self._name(sig)
         if name is None:
@@ -140,7 +132,7 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
         found = self._rebuilt(name, package_kernels().read(name), sig, target_context)
         if found is not None:
             return self._noted(name, FROM_PACKAGE, found)
-        store = _users_store(target_context.codegen())
+        store = user_kernels(target_context.codegen().magic_tuple())
         if store is not None:
             found = self._rebuilt(name, store.read(name), sig, target_context)
         if found is None:
@@ -155,12 +147,10 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
 
     def is_stored(self, sig: Any) -> bool:
         """Whether a store has the kernel for these argument types. It isn't loaded."""
-        from ostinato.kernels.package_kernels import package_kernels
-
         name = self._name(sig)
         if name is None:
             return False
-        store = _users_store(cpu_target.target_context.codegen())
+        store = user_kernels(cpu_target.target_context.codegen().magic_tuple())
         for origin, content in (
             (FROM_PACKAGE, package_kernels().read(name)),
             (FROM_USER, None if store is None else store.read(name)),
@@ -175,7 +165,7 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
         name = self._name(sig)
         if name is None:
             return
-        store = _users_store(data.codegen)
+        store = user_kernels(data.codegen.magic_tuple())
         if store is not None:
             store.write(name, _reduced(data))
         seconds = self._end(name, store)
@@ -208,9 +198,11 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
     @functools.cached_property
     def _stem(self) -> str | None:
         """The part of the kernel's name that is the same for all argument types; None if it can't be stored."""
+        if self._function.__closure__ is not None:  # its values may be functions, which no hash can tell apart
+            return None
         code = self._function.__code__
         own = _path_within_package(code.co_filename)
-        digest = hashlib.sha256(_KERNEL_SOURCES.fingerprint(self._makers).encode())
+        digest = hashlib.sha256(f"{_ALL_OPTIONS} {_KERNEL_SOURCES.fingerprint(self._makers)}".encode())
         if own is None:
             try:
                 digest.update(Path(code.co_filename).read_bytes())

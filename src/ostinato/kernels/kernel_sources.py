@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from importlib.resources.abc import Traversable
 from typing import NamedTuple
 
@@ -34,8 +34,10 @@ class KernelSources:
     (True, True, False)
     """
 
-    def __init__(self, root: Traversable) -> None:
+    def __init__(self, root: Traversable, apart_from: Collection[str] = ()) -> None:
+        """`apart_from` are modules that become no part of any kernel, and what only they import doesn't either."""
         self._root = root
+        self._apart_from = apart_from
         self._modules: dict[str, _Module | None] = {}
 
     def fingerprint(self, makers: Iterable[str]) -> str:
@@ -54,7 +56,7 @@ class KernelSources:
         while waiting:
             path = waiting.pop()
             module = self._module(path)
-            if module is not None and path not in reached:
+            if module is not None and path not in reached and path not in self._apart_from:
                 reached.add(path)
                 waiting += module.imports
         return reached

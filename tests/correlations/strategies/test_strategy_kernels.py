@@ -13,6 +13,7 @@ from ostinato.correlations.strategies import result_order as ordering
 from ostinato.correlations.strategies.result_order import ResultTimes
 from ostinato.correlations.strategies.sides import Ints, RowTimes
 from ostinato.correlations.strategies.step_matches import LiveMatches
+from ostinato.kernels.kernel_arrays import for_kernels
 from ostinato.kernels.kernel_cache import interpreted
 from ostinato.kernels.stopping import new_stop_flag
 
@@ -53,7 +54,7 @@ def test_results_are_merged_in_order(kernel: Kernel) -> None:
 
     def results(count: int) -> ResultTimes:
         columns = rng.integers(0, 4, (3, count))
-        return ResultTimes(*columns[:, np.lexsort(columns[::-1])])
+        return ResultTimes(*map(for_kernels, columns[:, np.lexsort(columns[::-1])]))
 
     for counts in ((0, 3), (3, 0), (20, 30)):
         one, other = (results(count) for count in counts)

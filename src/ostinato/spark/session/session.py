@@ -36,6 +36,11 @@ def local_session(app_name: str = "ostinato", *, cores: int | None = None, **set
         return builder.getOrCreate()
 
 
+def connect_session(address: str) -> SparkSession:
+    """A session of the Spark Connect server at this address (`sc://host:port`)."""
+    return SparkSession.builder.remote(address).getOrCreate()
+
+
 def local_settings(cores: int) -> dict[str, str]:
     """Settings of a classic session: few log lines, reachable from this machine only, few partitions."""
     return {
