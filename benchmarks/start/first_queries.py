@@ -1,4 +1,4 @@
-"""One small query of each system. `python -m benchmarks.start.first_queries NAME local|spark|identity` runs it alone.
+"""One small query of each system: `python -m benchmarks.start.first_queries NAME local|spark|identity|stages`.
 
 It prints the seconds from the query's text to its rows, and the number of rows.
 """
@@ -116,11 +116,29 @@ def run_alone(name: str, where: str) -> dict[str, float]:
     began = time.perf_counter()
     if where == "identity":
         rows = df.repartition("user").mapInArrow(_same, df.schema).toArrow().num_rows
+    elif where == "stages":
+        rows = _stages(df).toArrow().num_rows
     else:
         rows = df.transform(QUERIES[name]()).toArrow().num_rows
     taken = time.perf_counter() - began
     spark.stop()
     return {"seconds": taken, "rows": rows}
+
+
+def _stages(df: Any) -> Any:
+    """What Spark does for a clause, without ours: rows are chosen, moved, sent to Python, checked and chosen again."""
+    from ostinato.rows.column_names import ERROR
+    from ostinato.spark.shipping.row_errors import RAISES
+
+    sent = df.selectExpr("at AS a", "`user`", "x AS b", "CASE WHEN x > 1 THEN 1L ELSE 0L END AS c", f"NULL AS {ERROR}")
+    sent = sent.selectExpr("a", "`user`", "b", "c", f"CAST({ERROR} AS STRING) AS {ERROR}").repartition("user")
+    return sent.mapInArrow(_same_with_numba, sent.schema).where(RAISES).select("user", "b")
+
+
+def _same_with_numba(batches: Any) -> Any:
+    import numba  # noqa: F401
+
+    yield from batches
 
 
 def _same(batches: Any) -> Any:

@@ -24,8 +24,15 @@ def measure_in_process(scale: Scale) -> list[Record]:
 
 def measure_on_spark(scale: Scale) -> list[Record]:
     """From the query to its rows, in a session that has run no job. The workers are fresh, too."""
-    identity = min(_run("", "identity", cache=None)["seconds"] for _ in range(ROUNDS[scale]))
-    return [record for name in QUERIES for record in _of(name, "spark", scale, identity)]
+    identity, stages = (
+        min(_run("", where, cache=None)["seconds"] for _ in range(ROUNDS[scale])) for where in ("identity", "stages")
+    )
+    case = ("start", "on Spark", "no query")
+    return [
+        Record(*case, "identity", identity, "s"),
+        Record(*case, "the stages of a clause with numba", stages, "s", Baseline("identity", identity)),
+        *(record for name in QUERIES for record in _of(name, "spark", scale, identity)),
+    ]
 
 
 def _of(name: str, where: str, scale: Scale, identity: float = 0.0) -> list[Record]:
@@ -51,6 +58,9 @@ def _of(name: str, where: str, scale: Scale, identity: float = 0.0) -> list[Reco
 
 
 def _run(name: str, where: str, cache: str | None, **environment: str) -> dict[str, float]:
-    settings = {"NUMBA_CACHE_DIR": cache, **environment} if cache else environment
+    # Empty: Python may store byte code, as everywhere but on machines that test.
+    settings = {"PYTHONDONTWRITEBYTECODE": "", **environment}
+    if cache:
+        settings["NUMBA_CACHE_DIR"] = cache
     found: dict[str, float] = json.loads(in_fresh_process(MODULE, name, where, environment=settings))
     return found
