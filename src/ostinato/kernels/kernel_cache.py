@@ -166,7 +166,7 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
         if name is None:
             return
         store = user_kernels(data.codegen.magic_tuple())
-        if store is not None:
+        if store is not None and not data.library.has_dynamic_globals:  # addresses in this process
             store.write(name, _reduced(data))
         seconds = self._end(name, store)
         self._noted(name, COMPILED, data)
