@@ -41,4 +41,4 @@ def _listed_kernels() -> list[tuple[str, str]]:
     from ostinato.kernels.signatures import listed
 
     caches = ((signature, signature.kernel()._cache) for signature in listed())
-    return [(cache._stem, cache._name(signature.types())) for signature, cache in caches]
+    return [(cache.stem, cache.name(signature.types())) for signature, cache in caches]

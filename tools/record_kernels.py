@@ -4,7 +4,8 @@
     NUMBA_CACHE_DIR=$PWD/.numba_cache/record OSTINATO_PACKAGE_KERNELS=off make test
     .venv/bin/python tools/record_kernels.py .numba_cache/record
 
-Kernels that the list already has stay, unless `--anew` is given. Kernels of tests are left out.
+Kernels that the list already has stay, unless `--anew` is given. Kernels of tests and
+benchmarks are left out, and kernels of sources that have changed since.
 """
 
 from __future__ import annotations
@@ -21,26 +22,24 @@ import ostinato
 from ostinato.kernels import signatures
 from ostinato.kernels.kernel_cache import KernelCache
 from ostinato.kernels.package_kernels import ENDING
+from ostinato.kernels.user_kernels import UserKernels
 
 LIST = Path(signatures.__file__).with_suffix(".json")
-_DIGEST_BYTES = 32
 _SIGNATURE = 3
 """The place of the signature in the reduced form of numba's CompileResult."""
 
 
 def kernels_of_package() -> dict[str, tuple[str, str]]:
-    """The kernels of the package: the beginning of the names of their files -> their module and name."""
+    """The kernels of the package: their names without argument types -> their module and name there."""
     found: dict[str, tuple[str, str]] = {}
-    makers: dict[str, KernelCache] = {}
     for info in pkgutil.walk_packages(ostinato.__path__, "ostinato."):
         if info.name.endswith("__main__"):
             continue
         for name, value in vars(import_module(info.name)).items():
             cache = getattr(value, "_cache", None)
             if isinstance(cache, KernelCache):
-                assert makers.setdefault(cache.title, cache) is cache, f"two kernels are called {cache.title}"
-                if cache.title not in found or value.py_func.__module__ == info.name:  # others import it from there
-                    found[cache.title] = (info.name, name)
+                if cache.stem not in found or value.py_func.__module__ == info.name:  # others import it from there
+                    found[cache.stem] = (info.name, name)
     return found
 
 
@@ -56,10 +55,10 @@ def main() -> None:
             if (entry["module"], entry["name"]) in known.values():
                 entries[json.dumps(entry)] = (-place, entry)
     for path in sorted(file for folder in options.folders for file in folder.rglob(f"*{ENDING}")):
-        kernel = known.get(path.name.partition("-")[0])
-        if kernel is None:
+        kernel = known.get(path.stem.rpartition("-")[0])
+        stored = UserKernels(path.parent).read(path.stem)
+        if kernel is None or stored is None or b"benchmarks." in stored:
             continue
-        stored = path.read_bytes()[_DIGEST_BYTES:]
         arguments = [signatures.encoded(kind) for kind in pickle.loads(stored)[_SIGNATURE].args]
         entry = {"module": kernel[0], "name": kernel[1], "arguments": arguments}
         entries.setdefault(json.dumps(entry), (len(stored), entry))

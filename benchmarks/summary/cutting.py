@@ -21,7 +21,7 @@ def _cut_down(rules, columns, scratch, choice, size):  # type: ignore[no-untyped
 
 
 _compiled = called_kernel(_cut_down)
-"""Not cached on disk: a cached kernel wouldn't notice changes of the kernels that it calls, in other files."""
+"""Not stored: benchmarks call it a few times only."""
 
 
 def cut_down(summary: Summary, state: SummaryState, size: int) -> SummaryState:

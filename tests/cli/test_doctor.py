@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from ostinato.cli import doctor, main
 from ostinato.cli.doctor import Finding, State
-from ostinato.kernels import kernel_cache, package_kernels
+from ostinato.kernels import kernel_cache, package_kernels, signatures
 from ostinato.kernels.kernel_environment import Target
 from ostinato.kernels.package_kernels import PackageKernels, write_package_kernels
 
@@ -20,24 +22,42 @@ def test_a_machine_without_spark(capsys: pytest.CaptureFixture[str]) -> None:
     assert topics == {"ostinato", "python", "packages", "cpu", "kernels", "cache"}
 
 
-def kernels_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
+def kernels_found(monkeypatch: pytest.MonkeyPatch, folder: Path, stored: tuple[int, int]) -> Finding:
     monkeypatch.setattr(package_kernels, "package_kernels", lambda: PackageKernels(folder))
-    return [finding for finding in doctor.kernels() if finding.topic == "kernels"]
+    monkeypatch.setattr(signatures, "stored", lambda: stored)
+    (finding,) = [finding for finding in doctor.kernels() if finding.topic == "kernels"]
+    return finding
 
 
-def test_a_package_without_kernels_is_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (finding,) = kernels_in(tmp_path, monkeypatch)
-    assert (finding.state, "this installation brings none" in finding.words) == (State.SLOW, True)
+def test_kernels_that_are_missing_are_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    finding = kernels_found(monkeypatch, tmp_path, (19, 55))
+    assert finding.state is State.SLOW
+    assert finding.words == "19 of 55 kernels are compiled; not from the package: this installation brings none"
     assert "ostinato warm" in finding.mend
 
 
-def test_kernels_of_other_sources_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_of_the_package_or_the_user_are_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert kernels_found(monkeypatch, tmp_path, (55, 55)).state is State.GOOD  # after `ostinato warm`
     write_package_kernels({"a": b"code"}, Target("some-cpu", frozenset()), tmp_path)
-    (finding,) = kernels_in(tmp_path, monkeypatch)
-    assert (finding.state, finding.words) == (State.GOOD, "the package brings 1, compiled for some-cpu")
-    monkeypatch.setattr(package_kernels, "package_sources", lambda: "other sources")
-    (finding,) = kernels_in(tmp_path, monkeypatch)
-    assert (finding.state, "sources have changed" in finding.words) == (State.SLOW, True)
+    finding = kernels_found(monkeypatch, tmp_path, (55, 55))
+    assert (finding.state, finding.words) == (State.GOOD, "55 of 55 kernels are compiled")
+
+
+def test_a_numba_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def broken() -> Iterator[Finding]:
+        raise ImportError("numba needs another numpy")
+        yield
+
+    monkeypatch.setattr(doctor, "kernels", broken)
+    assert main(["doctor", "--no-spark"]) == 3
+    assert "numba needs another numpy" in capsys.readouterr().out
+
+
+def test_a_session_that_does_not_answer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(doctor, "_session", lambda options: threading.Event().wait())
+    monkeypatch.setattr(doctor, "_LONGEST_SECONDS", 0.1)
+    assert main(["doctor", "--remote", "sc://nowhere"]) == 3
+    assert "no answer within 0 s" in capsys.readouterr().out
 
 
 def test_no_folder_for_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,12 +6,12 @@ import re
 import zipfile
 from pathlib import Path
 
+import numba
 import pytest
 
 import ostinato
 from ostinato.cli import main, warm
 from ostinato.kernels import kernel_environment, package_kernels
-from ostinato.kernels.package_kernels import PackageKernels
 
 
 def test_all_kernels_of_clauses_are_loaded(capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,7 +31,13 @@ def test_a_package_that_is_no_folder(
 ) -> None:
     monkeypatch.setattr(warm.ostinato, "__file__", str(tmp_path / "package.zip" / "ostinato" / "__init__.py"))
     assert main(["warm", "--package"]) == 3
-    assert "the package isn't a folder" in capsys.readouterr().err
+    assert "its folder can't be written" in capsys.readouterr().err
+
+
+def test_nothing_can_be_compiled(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    assert main(["warm"]) == 3
+    assert "unset NUMBA_DISABLE_JIT" in capsys.readouterr().err
 
 
 def test_an_archive_of_the_package(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -44,12 +50,12 @@ def test_an_archive_of_the_package(capsys: pytest.CaptureFixture[str], tmp_path:
 def test_an_archive_without_kernels_says_so(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(package_kernels, "package_kernels", lambda: PackageKernels(tmp_path / "none"))
+    monkeypatch.setattr(package_kernels, "ENDING", ".other")
     assert main(["archive", str(tmp_path / "ostinato.zip")]) == 0
     assert "ostinato warm --package" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("name", "code", "words"), [("a.whl", 1, "ends in .zip"), ("missing/a.zip", 2, "can't write")])
+@pytest.mark.parametrize(("name", "code", "words"), [("a.whl", 2, "ends in .zip"), ("missing/a.zip", 2, "can't write")])
 def test_archives_that_cannot_be_written(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, code: int, words: str
 ) -> None:

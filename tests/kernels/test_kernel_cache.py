@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import zipfile
+from collections import namedtuple
 from pathlib import Path
 
 import numba
@@ -110,7 +111,39 @@ def test_a_fingerprint_reads_all_modules_that_the_kernel_imports() -> None:
 
 
 def test_a_kernel_built_around_functions_of_another_module_depends_on_both() -> None:
-    assert {"clause/matching/search.py", "clause/matching/interpreted_search.py"} <= search_interpreted._cache._makers
+    assert {"clause/matching/search.py", "clause/matching/interpreted_search.py"} <= search_interpreted._cache.makers
+
+
+def test_the_order_of_a_tuples_fields_is_part_of_the_name() -> None:
+    """A kernel reads fields by their place, and doesn't have to import the class."""
+    before, after = (namedtuple("Tables", fields) for fields in ("label choices", "choices label"))
+    kinds = [numba.typeof(made(np.zeros(1), np.zeros(1))) for made in (before, after)]
+    names = {sum_of_twice._cache.name((kind,)) for kind in kinds}
+    assert len({str(kind) for kind in kinds}) == 1 and len(names) == 2
+
+
+def test_a_source_that_changes_after_the_import_gets_no_old_code(tmp_path: Path) -> None:
+    (tmp_path / "changing.py").write_text(textwrap.dedent(STORED))
+    program = """
+        import sys, changing
+        path = changing.__file__
+        if sys.argv[1] == "edit":
+            text = open(path).read()
+            open(path, "w").write(text.replace("x + 1", "x + 100"))
+        print(changing.add_one(1))
+    """
+    environment = environment_with(SOURCES.parent, tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(program), word],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for word in ("edit", "again")
+    ]
+    assert printed == ["2\n", "101\n"]
 
 
 def test_storing_is_not_among_the_sources_of_a_kernel() -> None:

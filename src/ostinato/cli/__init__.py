@@ -1,4 +1,4 @@
-"""The command line `ostinato demo | run | explain | bench`: arguments -> text, files and an exit code."""
+"""The command line, `ostinato COMMAND`: arguments -> text, files and an exit code."""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ import ostinato
 from ostinato.cli.terminal import visible_lines
 
 _EXIT_CODES = (
-    "exit codes: 0 done, 1 error in the query or its data, 2 wrong usage, 3 no Java or pyspark, 4 unexpected error"
+    "exit codes: 0 done, 1 error in the query or its data, 2 wrong usage, 3 the machine lacks something such as Java, "
+    "4 unexpected error"
 )
 RUN_EXAMPLE = """\
   ostinato run --input trades=trades.csv -e "
@@ -140,8 +141,9 @@ def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "need. Says how to mend what is missing. The exit code is 3 if queries can't run.",
     )
     parser.add_argument("--no-spark", action="store_true", help="start no Spark session: check this machine only")
-    parser.add_argument("--master", metavar="URL", help="check the workers of this cluster (default: this machine)")
-    parser.add_argument("--remote", metavar="URL", help="check the workers behind this Spark Connect server")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--master", metavar="URL", help="check the workers of this cluster (default: this machine)")
+    where.add_argument("--remote", metavar="URL", help="check the workers behind this Spark Connect server")
     parser.add_argument(
         "--conf",
         action="append",
@@ -159,9 +161,9 @@ def _add_warm(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
     parser = commands.add_parser(
         "warm",
-        help="load or compile every kernel once, so that no query waits for the compiler",
-        description="Loads every kernel, and compiles those that aren't on disk yet. Run it once on a new machine: in "
-        "an image, in an init script, or by hand. With a platform wheel there is nothing to compile.",
+        help="compile the kernels that aren't on disk yet, so that no query waits for the compiler",
+        description="Compiles every kernel that isn't on disk yet. Run it once on a new machine: in an image, in an "
+        "init script, or by hand. With a platform wheel there is nothing to compile.",
     )
     parser.add_argument(
         "--package",

@@ -6,18 +6,19 @@ import argparse
 import importlib.util
 import platform
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import ostinato
 from ostinato.calls.foreign_errors import error_of_ours
 from ostinato.cli.failures import ExitCode, described
 from ostinato.cli.progress import Progress, progress_on_stderr
 from ostinato.cli.terminal import say
-from ostinato.errors import OstinatoError, unwrap
+from ostinato.errors import EnvironmentFault, OstinatoError, unwrap
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 _STREAMING_MODULES = {"google.protobuf": "protobuf", "pandas": "pandas"}
 _CONNECT_MODULES = {"grpc": "grpcio", "grpc_status": "grpcio-status", "zstandard": "zstandard"}
 _OLDEST_PYTHON = (3, 11)
+_LONGEST_SECONDS = 120.0
+T = TypeVar("T")
 
 
 class State(Enum):
@@ -62,7 +65,10 @@ def run_doctor(options: argparse.Namespace) -> int:
 def findings(options: argparse.Namespace, progress: Progress) -> Iterator[Finding]:
     """What the doctor finds, in the order in which one thing needs the other."""
     yield from machine()
-    yield from kernels()
+    try:
+        yield from kernels()
+    except Exception as error:  # a numba that can't be imported
+        yield _refused("kernels", error)
     if options.no_spark:
         return
     yield from spark_packages()
@@ -70,16 +76,19 @@ def findings(options: argparse.Namespace, progress: Progress) -> Iterator[Findin
         return
     if not options.remote:
         yield java()
-    try:
-        with progress("starting Spark"):
-            spark = _session(options)
-    except Exception as error:
-        yield _refused("session", error)
+    with progress("starting Spark"):
+        started = _within(_LONGEST_SECONDS, lambda: _session(options))
+    if isinstance(started, Exception):
+        yield _refused("session", started)
         return
-    yield Finding("session", State.GOOD, f"Spark {spark.version}")
+    spark, version_there = started
+    yield Finding("session", State.GOOD, f"Spark {version_there}")
     with progress("asking the workers"):
-        found = list(workers(spark))
-    yield from found
+        asked = _within(_LONGEST_SECONDS, lambda: list(workers(spark)))
+    if isinstance(asked, Exception):
+        yield _refused("workers", asked)
+        return
+    yield from asked
     yield stream_settings(spark)
 
 
@@ -101,27 +110,12 @@ def kernels() -> Iterator[Finding]:
     """Whether kernels are compiled, and where new ones go."""
     from ostinato.kernels.kernel_cache import used_kernels
     from ostinato.kernels.kernel_environment import cpu_features, cpu_name
-    from ostinato.kernels.package_kernels import ENDING, package_kernels, package_sources
+    from ostinato.kernels.package_kernels import ENDING, package_kernels
+    from ostinato.kernels.signatures import stored
 
     yield Finding("cpu", State.GOOD, f"{cpu_name()}, {len(cpu_features())} features")
     store = package_kernels()
-    if store.problem is None and store.sources != package_sources():
-        yield Finding(
-            "kernels",
-            State.SLOW,
-            f"the package brings {len(store.kernels)}, but its sources have changed since: some kernels don't fit",
-            "run `make kernels` in a checkout, or `ostinato warm --package`",
-        )
-    elif store.problem is None:
-        yield Finding("kernels", State.GOOD, f"the package brings {len(store.kernels)}, compiled for {store.cpu}")
-    else:
-        yield Finding(
-            "kernels",
-            State.SLOW,
-            f"the package's own aren't used: {store.problem}",
-            "install the wheel for this platform, or run `ostinato warm`: else the first query of each kind compiles "
-            "for 5 to 60 s",
-        )
+    yield _of_kernels("kernels", stored(), store.problem, "run `ostinato warm`")
     folder = used_kernels().folder
     if folder is None:
         yield Finding(
@@ -174,17 +168,19 @@ def workers(spark: SparkSession) -> Iterator[Finding]:
     yield Finding(
         "workers", State.GOOD, f"{hosts} asked: same ostinato, Python {first['python']}, numba {first['numba']}"
     )
-    problem = next((one["problem"] for one in found if one["problem"]), None)
-    if problem is None:
-        yield Finding("workers", State.GOOD, f"the package brings {first['kernels']} compiled kernels there")
-    else:
-        yield Finding(
-            "workers",
-            State.SLOW,
-            f"the package's own kernels aren't used there: {problem}",
-            "install the wheel for their platform, send an archive that `ostinato archive` made, or run `ostinato "
-            "warm` in their image: docs/deployment.md",
-        )
+    fewest = min(found, key=lambda one: int(one["stored"][0]))
+    mend = "send an archive that `ostinato archive` made, or run `ostinato warm` in their image: docs/deployment.md"
+    yield _of_kernels("workers", tuple(fewest["stored"]), fewest["problem"], mend)
+
+
+def _of_kernels(topic: str, counts: tuple[int, int], problem: str | None, mend: str) -> Finding:
+    """`counts`: how many kernels are compiled, and how many there are. `problem`: why not those of the package."""
+    compiled, count = counts
+    words = f"{compiled} of {count} kernels are compiled" + (f"; not from the package: {problem}" if problem else "")
+    if compiled == count:
+        return Finding(topic, State.GOOD, words)
+    hint = f"install the wheel for this platform, or {mend}: else the first query of each kind compiles for 5 to 60 s"
+    return Finding(topic, State.SLOW, words, hint)
 
 
 def stream_settings(spark: SparkSession) -> Finding:
@@ -195,18 +191,44 @@ def stream_settings(spark: SparkSession) -> Finding:
         check_machine(spark)
     except OstinatoError as error:
         return Finding("streams", State.MISSING, error.message, error.hint or "")
+    except Exception as error:
+        return _refused("streams", error)
     return Finding("streams", State.GOOD, "the session keeps their state in RocksDB")
 
 
-def _session(options: argparse.Namespace) -> SparkSession:
-    from ostinato.spark.session.session import connect_session, local_session
+def _session(options: argparse.Namespace) -> tuple[SparkSession, str]:
+    """The session that the options name, and its version of Spark. Only the version makes Connect call its server."""
+    from ostinato.spark.session.session import local_session, session_elsewhere
 
-    if options.remote:
-        return connect_session(options.remote)
     settings = dict(options.conf)
-    if options.master:
-        settings["spark.master"] = options.master
-    return local_session("ostinato doctor", **settings)
+    if options.master or options.remote:
+        spark = session_elsewhere("ostinato doctor", master=options.master, remote=options.remote, settings=settings)
+    else:
+        spark = local_session("ostinato doctor", **settings)
+    return spark, spark.version
+
+
+def _within(seconds: float, ask: Callable[[], T]) -> T | Exception:
+    """The answer, or the exception that ended it. Spark may wait without end for a server or for free executors."""
+    answers: list[T | Exception] = []
+
+    def run() -> None:
+        try:
+            answers.append(ask())
+        except Exception as error:
+            answers.append(error)
+
+    asking = threading.Thread(target=run, daemon=True)
+    asking.start()
+    asking.join(seconds)
+    if answers:
+        return answers[0]
+    return EnvironmentFault(
+        "NO_ANSWER",
+        f"no answer within {seconds:.0f} s",
+        hint="check the address, whether the cluster has free executors, and whether they can reach this machine "
+        "(spark.driver.host)",
+    )
 
 
 def _refused(topic: str, error: Exception) -> Finding:

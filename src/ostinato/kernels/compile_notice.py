@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from contextlib import suppress
 
 _log = logging.getLogger("ostinato.kernels")
 _PATIENCE_SECONDS = 0.5
@@ -19,7 +20,8 @@ class Compiling:
         self._timer = threading.Timer(_PATIENCE_SECONDS, _tell, [name])
         self._timer.daemon = True
         if not _told.is_set():
-            self._timer.start()
+            with suppress(RuntimeError):  # no further thread can be started: then nothing is told
+                self._timer.start()
 
     def end(self) -> float:
         """The seconds that it took."""

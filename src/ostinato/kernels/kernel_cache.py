@@ -6,14 +6,13 @@ numba's own cache has four gaps, so kernels have a cache of ours:
 - It ignores bounds checks: a process that asks for them gets code without them.
 - It files kernels under the path of their sources and the name of the CPU, so a package can't bring compiled kernels.
 
-A kernel's name contains a hash of all sources that the kernel is made of. A kernel is looked up by its name in two
-stores, one after the other (`package_kernels.py`, `user_kernels.py`). If neither has it, numba compiles it, and the
-user's store keeps it.
+A kernel's name contains hashes of all sources that the kernel is made of, and of its argument types. It is looked up by
+its name in two stores, one after the other (`package_kernels.py`, `user_kernels.py`). If neither has it, numba compiles
+it, and the user's store keeps it.
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import logging
 import pickle
@@ -25,6 +24,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 import numba
+from numba import types
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
@@ -118,15 +118,16 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
     """What numba asks before it compiles one kernel, and tells afterwards."""
 
     def __init__(self, function: AnyFunction, makers: frozenset[str]) -> None:
-        self._function = function
         self.title = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}"
-        self._makers = makers
+        self.makers = makers
+        # At once: a source that changes later isn't the one that this process runs.
+        self.stem = _stem(function, self.title, makers)
         self._compiling: dict[str, Compiling] = {}
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled kernel for these argument types; None if numba has to compile it."""
         target_context.refresh()
-        name = self._name(sig)
+        name = self.name(sig)
         if name is None:
             return None
         found = self._rebuilt(name, package_kernels().read(name), sig, target_context)
@@ -147,7 +148,7 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
 
     def is_stored(self, sig: Any) -> bool:
         """Whether a store has the kernel for these argument types. It isn't loaded."""
-        name = self._name(sig)
+        name = self.name(sig)
         if name is None:
             return False
         store = user_kernels(cpu_target.target_context.codegen().magic_tuple())
@@ -162,7 +163,7 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Stores a kernel that numba has compiled."""
-        name = self._name(sig)
+        name = self.name(sig)
         if name is None:
             return
         store = user_kernels(data.codegen.magic_tuple())
@@ -195,28 +196,12 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
         _log.debug("kernel %s: %s", name, origin)
         return found
 
-    @functools.cached_property
-    def _stem(self) -> str | None:
-        """The part of the kernel's name that is the same for all argument types; None if it can't be stored."""
-        if self._function.__closure__ is not None:  # its values may be functions, which no hash can tell apart
-            return None
-        code = self._function.__code__
-        own = _path_within_package(code.co_filename)
-        digest = hashlib.sha256(f"{_ALL_OPTIONS} {_KERNEL_SOURCES.fingerprint(self._makers)}".encode())
-        if own is None:
-            try:
-                digest.update(Path(code.co_filename).read_bytes())
-            except OSError:  # a notebook: compile in each process
-                return None
-        digest.update(code.co_code)
-        return f"{self.title}-{digest.hexdigest()[:16]}".replace("<", "").replace(">", "")
-
-    def _name(self, sig: Any) -> str | None:
+    def name(self, sig: Any) -> str | None:
         """The kernel's name in the stores; None if it can't be stored."""
-        if self._stem is None:
+        if self.stem is None:
             return None
-        settings = f"{numba.config.BOUNDSCHECK} {numba.config.OPT} {sig}"
-        return f"{self._stem}-{hashlib.sha256(settings.encode()).hexdigest()[:12]}"
+        settings = f"{bool(numba.config.BOUNDSCHECK)} {numba.config.OPT} {[_described(kind) for kind in sig]}"
+        return f"{self.stem}-{hashlib.sha256(settings.encode()).hexdigest()[:12]}"
 
     @property
     def cache_path(self) -> None:
@@ -230,6 +215,32 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
 
     def flush(self) -> None:
         """numba asks for it when it recompiles a function. A kernel of a changed source has another name."""
+
+
+def _stem(function: AnyFunction, title: str, makers: frozenset[str]) -> str | None:
+    """The part of a kernel's name that is the same for all argument types; None if it can't be stored."""
+    if function.__closure__ is not None:  # its values may be functions, which no hash can tell apart
+        return None
+    code = function.__code__
+    digest = hashlib.sha256(f"{_ALL_OPTIONS} {_KERNEL_SOURCES.fingerprint(makers)}".encode())
+    if _path_within_package(code.co_filename) is None:
+        try:
+            digest.update(Path(code.co_filename).read_bytes())
+        except OSError:  # a notebook: compile in each process
+            return None
+    digest.update(code.co_code)
+    return f"{title}-{digest.hexdigest()[:16]}".replace("<", "").replace(">", "")
+
+
+def _described(kind: Any) -> str:
+    """An argument type. A tuple's class counts with its module and the order of its fields: kernels read by place."""
+    if isinstance(kind, types.BaseNamedTuple):
+        made = kind.instance_class
+        fields = (f"{name}: {_described(field)}" for name, field in zip(made._fields, kind.types, strict=True))
+        return f"{made.__module__}.{made.__qualname__}({', '.join(fields)})"
+    if isinstance(kind, types.BaseTuple):
+        return f"({', '.join(map(_described, kind.types))})"
+    return str(kind)
 
 
 def _reduced(compiled: Any) -> bytes:

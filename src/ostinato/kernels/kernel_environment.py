@@ -19,11 +19,9 @@ class Target(NamedTuple):
     features: frozenset[str]
 
 
-_PORTABLE = {
-    "x86_64": Target("x86-64-v2", frozenset({"cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"})),
-    "aarch64": Target("generic", frozenset()),
-    "arm64": Target("generic", frozenset()),
-}
+_X86 = Target("x86-64-v2", frozenset({"cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"}))
+_ARM = Target("generic", frozenset())
+_PORTABLE = {"x86_64": _X86, "amd64": _X86, "aarch64": _ARM, "arm64": _ARM}
 
 
 def versions() -> dict[str, str]:

@@ -8,12 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import re
+import zipfile
+import zlib
 from collections.abc import Collection, Iterable, Iterator
 from importlib.resources.abc import Traversable
 from typing import NamedTuple
 
 _IMPORT = re.compile(rb"^(?:from (ostinato[\w.]*) import (\([^)]*\)|[^\n]*)|import (ostinato[\w.]*))", re.MULTILINE)
 _NAME = re.compile(rb"\w+")
+
+
+UNREADABLE = (OSError, EOFError, zipfile.BadZipFile, zlib.error)
+"""What reading a file of the package raises if it isn't there, or is damaged inside of a zip."""
 
 
 class _Module(NamedTuple):
@@ -66,7 +72,7 @@ class KernelSources:
         if path not in self._modules:
             try:
                 text = self._root.joinpath(*path.split("/")).read_bytes()
-            except OSError:
+            except UNREADABLE:
                 self._modules[path] = None
             else:
                 self._modules[path] = _Module(hashlib.sha256(text).digest(), frozenset(_imported_paths(text)))

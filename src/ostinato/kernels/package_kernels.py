@@ -1,7 +1,8 @@
 """The package's own store of compiled kernels: files beside the sources, which a wheel or an archive brings along.
 
-A manifest says what the kernels were compiled for. It is checked before anything is loaded: code for another CPU or
-another numba would crash. Nothing is written here when a query runs. `write_package_kernels` makes the store.
+A manifest says what the kernels were compiled for, and names each of them. A name contains hashes of the kernel's
+sources and argument types. All of it is checked before anything is loaded: code for another CPU or another numba would
+crash. Nothing is written here when a query runs. `write_package_kernels` makes the store.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ostinato.kernels.kernel_environment import Target, cpu_features, versions
-from ostinato.kernels.kernel_sources import KernelSources
+from ostinato.kernels.kernel_sources import UNREADABLE
 
 SWITCH = "OSTINATO_PACKAGE_KERNELS"
 """The environment variable that switches this store off."""
@@ -34,7 +35,6 @@ class PackageKernels:
         self.folder = folder
         self.kernels: Mapping[str, str] = {}
         self.cpu = ""
-        self.sources = ""
         self.problem = self._read_manifest()
 
     def read(self, name: str) -> bytes | None:
@@ -44,7 +44,7 @@ class PackageKernels:
             return None
         try:
             content = self.folder.joinpath(name + ENDING).read_bytes()
-        except OSError:
+        except UNREADABLE:
             return None
         return content if hashlib.sha256(content).hexdigest() == digest else None
 
@@ -54,9 +54,9 @@ class PackageKernels:
             return f"switched off by the environment variable {SWITCH}"
         try:
             manifest = json.loads(self.folder.joinpath(_MANIFEST).read_bytes())
-        except OSError:
+        except UNREADABLE:
             return "this installation brings none"
-        except ValueError:
+        except (ValueError, RecursionError):
             return "their manifest is damaged"
         return self._misfit(manifest)
 
@@ -65,7 +65,7 @@ class PackageKernels:
             kernels = {str(name): str(digest) for name, digest in manifest["kernels"].items()}
             features = {str(name) for name in manifest["features"]}
             made_with = {name: str(manifest[name]) for name in ("format", *versions())}
-            self.cpu, self.sources = str(manifest["cpu"]), str(manifest["sources"])
+            self.cpu = str(manifest["cpu"])
         except (KeyError, TypeError, AttributeError):
             return "their manifest is damaged"
         for name, here in {"format": str(_FORMAT), **versions()}.items():
@@ -84,11 +84,6 @@ def package_kernels() -> PackageKernels:
     return PackageKernels(files("ostinato.kernels") / FOLDER)
 
 
-def package_sources() -> str:
-    """Hash of all sources of this package. A kernel's name contains the hash of those that it is made of."""
-    return KernelSources(files("ostinato")).fingerprint(())
-
-
 def write_package_kernels(kernels: Mapping[str, bytes], target: Target, folder: Path) -> None:
     """Replaces the store in a folder. `kernels`: the content of each kernel by its name.
 
@@ -102,7 +97,6 @@ def write_package_kernels(kernels: Mapping[str, bytes], target: Target, folder: 
         **versions(),
         "cpu": target.cpu,
         "features": sorted(target.features),
-        "sources": package_sources(),
         "kernels": {name: hashlib.sha256(content).hexdigest() for name, content in sorted(kernels.items())},
     }
     _replace(folder / _MANIFEST, (json.dumps(manifest, indent=1) + "\n").encode())

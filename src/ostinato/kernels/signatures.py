@@ -56,6 +56,12 @@ def listed() -> list[Signature]:
     return [Signature(entry["module"], entry["name"], tuple(entry["arguments"])) for entry in entries]
 
 
+def stored() -> tuple[int, int]:
+    """How many of the listed kernels a store has, and how many are listed. None is loaded."""
+    signatures = listed()
+    return sum(one.kernel()._cache.is_stored(one.types()) for one in signatures), len(signatures)
+
+
 def encoded(kind: Any) -> Encoded:
     """A type of numba as JSON. Raises TypeError for types that no kernel takes.
 

@@ -50,14 +50,13 @@ class UserKernels:
 
     def write(self, name: str, content: bytes) -> None:
         """Stores a kernel in one step. A full disk is no error: the kernel is compiled again next time."""
-        with suppress(OSError), tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as fresh:
-            try:
-                fresh.write(hashlib.sha256(content).digest() + content)
-                fresh.flush()
-                Path(fresh.name).replace(self._path(name))
-            except OSError:
-                Path(fresh.name).unlink(missing_ok=True)
-                raise
+        fresh = self.folder / f".{name}.{os.getpid()}"
+        try:
+            fresh.write_bytes(hashlib.sha256(content).digest() + content)
+            fresh.replace(self._path(name))
+        except OSError:
+            with suppress(OSError):
+                fresh.unlink()
 
     def lock(self, name: str) -> bool:
         """Waits until no other process on this machine compiles the kernel; False without a lock."""
@@ -99,7 +98,8 @@ def _parents() -> Iterator[Path]:
         yield Path(chosen)
     elif user_cache().is_absolute():  # it isn't for a user without a home
         yield user_cache()
-    yield Path(tempfile.gettempdir()) / f"ostinato-{current_user() or 0}"
+    with suppress(FileNotFoundError):  # a machine without a folder for temporary files
+        yield Path(tempfile.gettempdir()) / f"ostinato-{current_user() or 0}"
 
 
 def _warn_once(parent: Path, problem: Untrusted) -> None:

@@ -6,6 +6,7 @@ import atexit
 import functools
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -36,9 +37,19 @@ def local_session(app_name: str = "ostinato", *, cores: int | None = None, **set
         return builder.getOrCreate()
 
 
-def connect_session(address: str) -> SparkSession:
-    """A session of the Spark Connect server at this address (`sc://host:port`)."""
-    return SparkSession.builder.remote(address).getOrCreate()
+def session_elsewhere(
+    app_name: str, *, master: str | None = None, remote: str | None = None, settings: Mapping[str, str]
+) -> SparkSession:
+    """A session on a cluster, or of a Spark Connect server, with the caller's settings only."""
+    builder = SparkSession.builder.appName(app_name)
+    if remote is None:
+        prepare_java()
+        builder = builder.master(str(master))
+    else:
+        builder = builder.remote(remote)
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
 
 
 def local_settings(cores: int) -> dict[str, str]:

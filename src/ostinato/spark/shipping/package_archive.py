@@ -52,7 +52,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
 def _package_files(folder: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:
     """The files below the folder, each with its name in the archive."""
     for entry in folder.iterdir():
-        if entry.name in _LEFT_OUT:
+        if entry.name in _LEFT_OUT or entry.name.startswith("."):
             continue
         if entry.is_dir():
             yield from _package_files(entry, f"{name}/{entry.name}")

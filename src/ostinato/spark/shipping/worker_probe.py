@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -29,15 +30,14 @@ def _describe(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     import numba
 
     from ostinato.kernels.package_kernels import package_kernels
+    from ostinato.kernels.signatures import stored
 
-    for _ in batches:
-        """Spark expects that a task reads its rows."""
-    store = package_kernels()
+    deque(batches, maxlen=0)  # a task has to read its rows
     found = {
         "host": socket.gethostname(),
         "python": ".".join(map(str, sys.version_info[:3])),
         "numba": numba.__version__,
-        "kernels": len(store.kernels),
-        "problem": store.problem,
+        "stored": stored(),
+        "problem": package_kernels().problem,
     }
     yield pa.RecordBatch.from_pydict({"found": [json.dumps(found)]})

@@ -1,4 +1,4 @@
-"""The loop of `match_kernel.py`, compiled with functions that check run conditions, or without any."""
+"""The loop of `match_kernel.py`, compiled with functions that check run conditions."""
 
 from __future__ import annotations
 
