@@ -15,9 +15,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(700)]
 
 MISSING = "WORKERS_DIFFER: the workers' Python has no module 'ostinato'"
 FOUND = "found"
-SMALL = {"spark.executorEnv.NUMBA_DISABLE_JIT": "1", "spark.cores.max": "1"}
-"""One executor with one task at a time: a second executor gets the package in the same way. Kernels stay Python:
-compiling them takes long, and these programs have few rows."""
+SMALL = {"spark.cores.max": "1"}
+"""One executor with one task at a time: a second executor gets the package in the same way."""
 
 CLASSIC = """
     PARTITIONS = 2
@@ -75,7 +74,11 @@ EXPECTED = {
 
 
 def test_recipes_in_classic_sessions(drivers: Drivers, package_zip: Path, tmp_path: Path) -> None:
-    """One driver for all recipes, one session after the other: starting a JVM takes longer."""
+    """One driver for all recipes, one session after the other: starting a JVM takes longer.
+
+    The package is sent with its compiled kernels, so the workers compile nothing.
+    """
+    compiled_before = {path for home in drivers.cluster.homes for path in home.rglob("*.kernel")}
     wheel = tmp_path / f"ostinato-{ost.__version__}-py3-none-any.whl"
     shutil.copy(package_zip, wheel)
     unpacked = drivers.with_package.parents[1]
@@ -93,3 +96,4 @@ def test_recipes_in_classic_sessions(drivers: Drivers, package_zip: Path, tmp_pa
     told = dict(line.split(": ", 1) for line in lines)
     assert told.keys() == EXPECTED.keys()
     assert {name: answer for name, answer in told.items() if not answer.startswith(EXPECTED[name])} == {}
+    assert {path for home in drivers.cluster.homes for path in home.rglob("*.kernel")} == compiled_before
