@@ -40,7 +40,10 @@ def test_kernels_of_the_package_or_the_user_are_good(tmp_path: Path, monkeypatch
     assert kernels_found(monkeypatch, tmp_path, (55, 55)).state is State.GOOD  # after `ostinato warm`
     write_package_kernels({"a": b"code"}, Target("some-cpu", frozenset()), tmp_path)
     finding = kernels_found(monkeypatch, tmp_path, (55, 55))
-    assert (finding.state, finding.words) == (State.GOOD, "55 of 55 kernels are compiled")
+    assert (finding.state, finding.words) == (
+        State.GOOD,
+        "55 of 55 kernels are compiled; those of the package are used",
+    )
 
 
 def test_a_numba_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

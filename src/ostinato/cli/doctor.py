@@ -176,7 +176,8 @@ def workers(spark: SparkSession) -> Iterator[Finding]:
 def _of_kernels(topic: str, counts: tuple[int, int], problem: str | None, mend: str) -> Finding:
     """`counts`: how many kernels are compiled, and how many there are. `problem`: why not those of the package."""
     compiled, count = counts
-    words = f"{compiled} of {count} kernels are compiled" + (f"; not from the package: {problem}" if problem else "")
+    origin = f"not from the package: {problem}" if problem else "those of the package are used"
+    words = f"{compiled} of {count} kernels are compiled; {origin}"
     if compiled == count:
         return Finding(topic, State.GOOD, words)
     hint = f"install the wheel for this platform, or {mend}: else the first query of each kind compiles for 5 to 60 s"
