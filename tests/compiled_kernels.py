@@ -1,4 +1,4 @@
-"""Which kernels of the package the tests have compiled, in this process, in others, and in Spark's workers.
+"""Lists the kernels of the package that tests have compiled, in this process, in others, and in Spark's workers.
 
 The package brings compiled kernels, and tests have a user's cache of their own. A kernel of the package that is in that
 cache was compiled by a test.

@@ -126,7 +126,7 @@ def run_alone(name: str, where: str) -> dict[str, float]:
 
 
 def _stages(df: Any) -> Any:
-    """What Spark does for a clause, without ours: rows are chosen, moved, sent to Python, checked and chosen again."""
+    """The stages that Spark runs for a clause, without our code: select, shuffle, mapInArrow, filter, select."""
     from ostinato.rows.column_names import ERROR
     from ostinato.spark.shipping.row_errors import RAISES
 

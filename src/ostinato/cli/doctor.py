@@ -63,7 +63,7 @@ def run_doctor(options: argparse.Namespace) -> int:
 
 
 def findings(options: argparse.Namespace, progress: Progress) -> Iterator[Finding]:
-    """What the doctor finds, in the order in which one thing needs the other."""
+    """Checks one thing after the other. Later checks need what earlier ones have found."""
     yield from machine()
     try:
         yield from kernels()

@@ -34,6 +34,7 @@ def warm(options: argparse.Namespace) -> int:
     """Compiles every kernel that isn't on disk yet, and says where they are."""
     import numba
 
+    from ostinato.kernels.kernel_cache import COMPILED, FROM_PACKAGE, FROM_USER
     from ostinato.kernels.signatures import listed
 
     if numba.config.DISABLE_JIT:
@@ -46,16 +47,14 @@ def warm(options: argparse.Namespace) -> int:
         warmed = _into_package(chosen) if options.package else make_kernels(chosen)
     counts = Counter(warmed.origins.values())
     seconds = time.monotonic() - began
-    parts = ", ".join(f"{count} {_WORDS[origin]}" for origin, count in sorted(counts.items()))
-    say(f"{len(warmed.origins)} kernels in {seconds:.0f} s: {parts}")
+    words = {FROM_PACKAGE: "from the package", FROM_USER: "from the user's cache", COMPILED: "compiled now"}
+    shares = ", ".join(f"{count} {words[origin]}" for origin, count in sorted(counts.items()))
+    say(f"{len(warmed.origins)} kernels in {seconds:.0f} s: {shares}")
     if options.package:
         say("all of them are in the package now")
     elif warmed.folder is not None:
         say(f"compiled kernels are kept in {warmed.folder}")
     return 0
-
-
-_WORDS = {"package": "from the package", "user's cache": "from the user's cache", "compiled": "compiled now"}
 
 
 def make_kernels(chosen: Sequence[Signature]) -> UsedKernels:
@@ -109,8 +108,8 @@ def _into_package(chosen: Sequence[Signature]) -> UsedKernels:
     if warmed.folder is None:
         raise _not_possible("no other folder can be written by this user alone")
     before, store = PackageKernels(folder), UserKernels(warmed.folder)
-    kept = {name: before.read(name) for name in before.kernels if len(chosen) < len(listed())}
-    contents = kept | {name: store.read(name) for name in warmed.origins}
+    others = {name: before.read(name) for name in before.kernels if len(chosen) < len(listed())}
+    contents = others | {name: store.read(name) for name in warmed.origins}
     complete = {name: content for name, content in contents.items() if content is not None}
     if len(complete) < len(contents):
         raise _not_possible("compiled kernels couldn't be stored: the disk may be full")

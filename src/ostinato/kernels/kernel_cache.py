@@ -39,6 +39,7 @@ AnyFunction = Callable[..., Any]
 """Any Python function. Kernels declare no argument types: numba infers them at the call."""
 
 FROM_PACKAGE, FROM_USER, COMPILED = "package", "user's cache", "compiled"
+"""The origins of a kernel."""
 
 origins: dict[str, str] = {}
 """Each kernel that this process has loaded or compiled: its name -> FROM_PACKAGE, FROM_USER or COMPILED."""
@@ -115,7 +116,7 @@ def _stored(function: AnyFunction, options: dict[str, Any]) -> AnyFunction:
 
 
 class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
-    """What numba asks before it compiles one kernel, and tells afterwards."""
+    """The cache of one kernel. numba asks it before it compiles the kernel, and gives it the result."""
 
     def __init__(self, function: AnyFunction, makers: frozenset[str]) -> None:
         self.title = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}"

@@ -1,4 +1,4 @@
-"""What compiled code depends on besides its sources: Python, numba, llvmlite, the system, and the CPU."""
+"""The environment that compiled code depends on: Python, numba, llvmlite, the system, and the CPU."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PORTABLE = {"x86_64": _X86, "amd64": _X86, "aarch64": _ARM, "arm64": _ARM}
 
 
 def versions() -> dict[str, str]:
-    """What must be the same where a kernel is compiled and where it runs."""
+    """The versions that must be the same where a kernel is compiled and where it runs."""
     return {
         "python": f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}{sys.abiflags}",
         "numba": numba.__version__,

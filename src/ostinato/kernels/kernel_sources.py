@@ -19,7 +19,7 @@ _NAME = re.compile(rb"\w+")
 
 
 UNREADABLE = (OSError, EOFError, zipfile.BadZipFile, zlib.error)
-"""What reading a file of the package raises if it isn't there, or is damaged inside of a zip."""
+"""Errors that reading a file of the package raises: the file is missing, or it is damaged inside of a zip."""
 
 
 class _Module(NamedTuple):

@@ -18,7 +18,7 @@ _TASKS = 4
 
 
 def ask_workers(spark: SparkSession) -> list[dict[str, Any]]:
-    """What each of a few tasks finds on its worker. Raises if a worker lacks this package."""
+    """A few tasks describe their workers. Raises an error if a worker lacks this package."""
     tasks = spark.range(_TASKS).repartition(_TASKS).mapInArrow(Checked(_describe), "found string")
     return [json.loads(row["found"]) for row in tasks.toArrow().to_pylist()]
 
