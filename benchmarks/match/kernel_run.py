@@ -18,8 +18,8 @@ from ostinato.clause.matching.spans import whole_keys
 from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.task.clause_worker import Worker
+from ostinato.clause.task.evaluated_plan import EvaluatedPlan
 from ostinato.expressions.types import Settings
-from ostinato.local.local_clause import LocalPlan
 from ostinato.rows.batches import Batch, one_array
 from ostinato.rows.column_leaves import by_column_name
 
@@ -34,7 +34,7 @@ class KernelRun:
         clause = parse_clause(query.clause(mode))
         plan = make_plan(bind(clause, table.column_names, case_sensitive=False))
         # The in-process runtime has no public half-way house: matching without output is only of use here.
-        self._prepared = LocalPlan(plan, table.schema, Settings(), Limits())
+        self._prepared = EvaluatedPlan(plan, table.schema, Settings(), Limits())
         self._worker = Worker(self._prepared.typed)
         self._count = table.num_rows
         self._arrays = {name: one_array(table.column(name)) for name in table.column_names}

@@ -61,10 +61,10 @@ from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.stream.clause_stream import StreamWorker
 from ostinato.clause.stream.stream_limits import check_streamable
+from ostinato.clause.task.evaluated_plan import EvaluatedPlan
 from ostinato.errors import QueryError, did_you_mean, errors_quoting
 from ostinato.expressions import types as t
 from ostinato.kernels.constants import NO_TIME
-from ostinato.local.local_clause import LocalPlan
 from ostinato.local.local_settings import local_settings
 from ostinato.rows.arrow_tables import as_table
 from ostinato.rows.batches import OutputRows, one_array
@@ -109,7 +109,7 @@ class StreamTester:
         order = plan.bound.order_by
         self._time_type = self._schema.field(order[0].column).type if order else None
         check_streamable(plan, self._time_type)
-        self._local = LocalPlan(plan, self._schema, self._settings, Limits(max_partial_matches))
+        self._local = EvaluatedPlan(plan, self._schema, self._settings, Limits(max_partial_matches))
         conditions = [(f"{_BITS}{i}", 0) for i in range(len(plan.row_conditions))]
         fingerprint = fingerprint_of([render_clause(clause), str(self._schema), ansi, timezone, eager])
         self.worker = StreamWorker(self._local.typed, conditions, stream_settings, fingerprint)

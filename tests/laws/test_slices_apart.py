@@ -24,9 +24,10 @@ from ostinato.clause.plan.slicing import declined_by_tasks
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.clause.task.clause_worker import Worker
+from ostinato.clause.task.evaluated_plan import EvaluatedPlan
 from ostinato.errors import MatchError, OstinatoError
 from ostinato.expressions.types import Settings
-from ostinato.local.local_clause import LocalPlan, match_table
+from ostinato.local.local_clause import match_table
 from ostinato.rows.arrow_tables import as_table
 from ostinato.rows.batches import OutputRows, one_array
 from ostinato.slices import slice_worker
@@ -55,14 +56,14 @@ def answer(query: MatchRecognize, table: pa.Table) -> Answer:
 def answer_in_slices(query: MatchRecognize, table: pa.Table, cuts: list[int]) -> tuple[Answer, int]:
     """The answer, and the number of rows that slices found before stitching."""
     table = as_table(table, Settings())
-    local = LocalPlan(make_plan(bind(query, table.column_names)), table.schema, Settings(), Limits())
+    local = EvaluatedPlan(make_plan(bind(query, table.column_names)), table.schema, Settings(), Limits())
     try:
         return _in_slices(local, table, cuts)
     except MatchError as error:
         return error.code, 0
 
 
-def _in_slices(local: LocalPlan, table: pa.Table, cuts: list[int]) -> tuple[Answer, int]:
+def _in_slices(local: EvaluatedPlan, table: pa.Table, cuts: list[int]) -> tuple[Answer, int]:
     batch = local.batch({name: one_array(table.column(name)) for name in table.column_names}, table.num_rows)
     bits = {f"__bits{i}": pa.array(mask.astype(np.int64)) for i, mask in enumerate(batch.row_masks)}
     shipped = pa.table({**batch.arrays, **bits})
@@ -87,7 +88,7 @@ def _in_slices(local: LocalPlan, table: pa.Table, cuts: list[int]) -> tuple[Answ
     return answers, rows_of_slices
 
 
-def _ranges(local: LocalPlan, batch: object, shipped: pa.Table, cuts: list[int]) -> list[pa.Table]:
+def _ranges(local: EvaluatedPlan, batch: object, shipped: pa.Table, cuts: list[int]) -> list[pa.Table]:
     """Ranges of rows as of Spark's range partitioning. Ties are in the same range. Rows of a range have any order."""
     bound = local.plan.bound
     columns = [*bound.partition_by, *(key.column for key in bound.order_by)]

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from ostinato.clause.language.clause_binding import bind
-from ostinato.clause.plan.match_plan import MatchPlan, make_plan, slot_name
+from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.plan.slicing import declined_by_threads, useless_for_threads
-from ostinato.clause.plan.typed_plan import Limits, TypedPlan, check_condition, type_plan
+from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.clause.task.clause_worker import Worker
+from ostinato.clause.task.evaluated_plan import EvaluatedPlan
 from ostinato.errors import errors_quoting
 from ostinato.expressions import types as t
-from ostinato.expressions.evaluate import PreparedExpression, prepare
-from ostinato.expressions.syntax import Expr
-from ostinato.expressions.typing import type_of
-from ostinato.local.evaluated_rows import evaluated_batch
 from ostinato.rows.arrow_tables import as_table, columns_of
-from ostinato.rows.batches import Batch, OutputRows
-from ostinato.rows.column_leaves import by_column_name
-from ostinato.rows.column_names import MATCHED
 from ostinato.slices.slice_threads import Parallel, run_in_slices
 
 
@@ -37,62 +30,16 @@ def match_table(
     """The output rows of the clause for a pyarrow Table, a pandas DataFrame or record batches."""
     arrow = as_table(table, settings)
     plan = make_plan(bind(clause, arrow.column_names, case_sensitive=settings.case_sensitive))
-    local = LocalPlan(plan, arrow.schema, settings, limits)
+    evaluated = EvaluatedPlan(plan, arrow.schema, settings, limits)
     with errors_quoting(clause.text):
-        return local.run(arrow, parallel)
+        return run_plan(evaluated, arrow, parallel)
 
 
-class LocalPlan:
-    """A plan whose row expressions are evaluated here."""
-
-    def __init__(self, plan: MatchPlan, schema: pa.Schema, settings: t.Settings, limits: Limits) -> None:
-        self.plan = plan
-        self.settings = settings
-        self.types = {field.name: field.type for field in schema}
-        with errors_quoting(plan.bound.clause.text):
-            self.row_conditions = [self._prepared(condition) for condition in plan.row_conditions]
-            for condition, ready in zip(plan.row_conditions, self.row_conditions, strict=True):
-                check_condition(ready.type, condition.span)
-            self.inputs = {item.name: self._prepared(item.expr) for item in plan.inputs if item.is_computed}
-            self.typed: TypedPlan = type_plan(plan, self._input_type, lambda name: self.types[name], settings, limits)
-            slots = {slot_name(i): kind for i, kind in enumerate(self.typed.slot_types)}
-            self.outer = [prepare(expr, by_column_name(slots), settings) for expr in plan.outer]
-
-    def _prepared(self, expr: Expr) -> PreparedExpression:
-        return prepare(expr, by_column_name(self.types), self.settings)
-
-    def _input_type(self, expr: Expr) -> pa.DataType:
-        return type_of(expr, by_column_name(self.types), self.settings)
-
-    def run(self, table: pa.Table, parallel: Parallel) -> pa.Table:
-        worker = Worker(self.typed)
-        columns = columns_of(table)
-        is_useless = parallel.slice_rows is None and useless_for_threads(self.plan) is not None
-        if parallel.workers == 1 or is_useless or declined_by_threads(self.typed):
-            return self.measured(worker.run(self.batch(columns, table.num_rows)))
-        return self.measured(run_in_slices(worker, self.batch, columns, table.num_rows, parallel))
-
-    def batch(self, columns: dict[str, pa.Array], count: int) -> Batch:
-        """The rows, with all expressions over a single row evaluated."""
-        return evaluated_batch(columns, count, self.inputs, self.row_conditions)
-
-    def measured(self, rows: OutputRows) -> pa.Table:
-        """The output table: the measures, computed from the values that matching returned."""
-        bound = self.plan.bound
-        matched = rows.arrays.get(MATCHED)
-        result = {name: rows.arrays[name] for name in self.plan.shown}
-        for measure, ready in zip(bound.measures, self.outer, strict=True):
-            result[measure.name] = (
-                ready.evaluate(by_column_name(rows.arrays), rows.count)
-                if matched is None
-                else _where_matched(ready, rows, matched)
-            )
-        return pa.table([result[name] for name in bound.output_names], names=list(bound.output_names))
-
-
-def _where_matched(measure: PreparedExpression, rows: OutputRows, matched: pa.Array) -> pa.Array:
-    """The measure for rows of matches, NULL for others. It isn't evaluated for those, because it may fail there."""
-    inside = np.asarray(matched)
-    arrays = {name: array.filter(matched) for name, array in rows.arrays.items()}
-    values = measure.evaluate(by_column_name(arrays), int(inside.sum()))
-    return values.take(pa.array(np.cumsum(inside) - 1, mask=~inside))
+def run_plan(plan: EvaluatedPlan, table: pa.Table, parallel: Parallel) -> pa.Table:
+    """The output table of a plan, by one thread or by several."""
+    worker = Worker(plan.typed)
+    columns = columns_of(table)
+    is_useless = parallel.slice_rows is None and useless_for_threads(plan.plan) is not None
+    if parallel.workers == 1 or is_useless or declined_by_threads(plan.typed):
+        return plan.measured(worker.run(plan.batch(columns, table.num_rows)))
+    return plan.measured(run_in_slices(worker, plan.batch, columns, table.num_rows, parallel))

@@ -12,13 +12,13 @@ from ostinato.clause.language.clause_query import ClauseQuery
 from ostinato.clause.plan.clause_inputs import share_inputs
 from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.plan.typed_plan import Limits
+from ostinato.clause.task.evaluated_plan import EvaluatedPlan
 from ostinato.errors import errors_quoting
 from ostinato.event_queries.enumeration.match_limits import DEFAULT_LIMITS, MatchLimits
 from ostinato.expressions.types import Settings
-from ostinato.local.evaluated_rows import evaluated_batch
-from ostinato.local.local_clause import LocalPlan
 from ostinato.rows.arrow_tables import columns_of
 from ostinato.rows.batches import Batch
+from ostinato.rows.evaluated_rows import evaluated_batch
 from ostinato.rows.loss_report import Report
 from ostinato.rows.workload_layout import OutputColumn, Role
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
@@ -61,7 +61,7 @@ class LocalClauses:
                 plans.append(make_plan(bind(query.clause, schema.names, case_sensitive=settings.case_sensitive)))
         shared = share_inputs(plans)
         most = Limits(limits.max_partial_matches)
-        self.plans = [LocalPlan(plan, schema, settings, most) for plan in shared.plans]
+        self.plans = [EvaluatedPlan(plan, schema, settings, most) for plan in shared.plans]
         ready = {
             condition: prepared
             for plan in self.plans

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from ostinato.clause.plan.clause_inputs import share_inputs
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.plan.typed_plan import Limits, check_condition
+from ostinato.clause.task.evaluated_plan import EvaluatedPlan
 from ostinato.correlations.language.correlation import CORRELATION_END, CORRELATION_START
 from ostinato.correlations.language.correlation_parser import ParsedCorrelation, read_correlation
 from ostinato.correlations.plan.correlation_names import ARCHIVE, LIVE
@@ -22,7 +23,6 @@ from ostinato.errors import QueryError, errors_quoting, in_statement
 from ostinato.expressions.evaluate import evaluate
 from ostinato.expressions.syntax import ColumnRef, Expr
 from ostinato.expressions.types import Settings, normalise
-from ostinato.local.local_clause import LocalPlan
 from ostinato.rows.arrow_tables import columns_of
 from ostinato.rows.batches import Mask, OutputRows, one_array
 from ostinato.rows.packed_conditions import condition_places, packed_masks
@@ -32,7 +32,7 @@ from ostinato.rows.packed_conditions import condition_places, packed_masks
 class _Columns:
     """The expressions over single rows of one input, evaluated before matching."""
 
-    plans: tuple[LocalPlan, ...]
+    plans: tuple[EvaluatedPlan, ...]
 
     def rows(self, table: pa.Table) -> pa.Table:
         """The table in the form that the worker reads: with computed inputs, and row conditions as bits."""
@@ -75,8 +75,8 @@ class LocalCorrelation:
             plans: Sequence[MatchPlan] = (self.plan.live, self.plan.archive)
             if archive is None:
                 plans = share_inputs(plans).plans
-            self.live = LocalPlan(plans[0], live, settings, limits)
-            self.archive = LocalPlan(plans[1], others, settings, limits)
+            self.live = EvaluatedPlan(plans[0], live, settings, limits)
+            self.archive = EvaluatedPlan(plans[1], others, settings, limits)
             clocks = clocks_of(self.plan, _types(live, settings), _types(others, settings))
         one = _Columns((self.live, self.archive)) if archive is None else _Columns((self.live,))
         other = one if archive is None else _Columns((self.archive,))
@@ -118,7 +118,7 @@ class LocalCorrelation:
         return pa.table(columns, names=[name for name, _ in self.selected])
 
 
-def _side(plan: LocalPlan, clock: TimeColumns, conditions: tuple[tuple[str, int], ...]) -> SideTask:
+def _side(plan: EvaluatedPlan, clock: TimeColumns, conditions: tuple[tuple[str, int], ...]) -> SideTask:
     types = tuple(plan.types[name] for name in plan.plan.bound.partition_by)
     return SideTask(plan.typed, clock, types, conditions)
 

@@ -16,11 +16,11 @@ from ostinato.event_queries.workload_options import WorkloadOptions
 from ostinato.expressions import types as t
 from ostinato.expressions.evaluate import PreparedExpression, prepare
 from ostinato.expressions.syntax import Expr
-from ostinato.local.evaluated_rows import evaluated_batch
 from ostinato.local.missing_types import warn_of_missing_types
 from ostinato.rows.arrow_tables import as_table, columns_of
 from ostinato.rows.batches import Batch
 from ostinato.rows.column_leaves import by_column_name
+from ostinato.rows.evaluated_rows import evaluated_batch
 from ostinato.workloads.bound_request import UNBOUNDED, BoundRequest
 from ostinato.workloads.task.shared_event_matches import shared_plans
 

@@ -15,6 +15,7 @@ from ostinato.clause.language.clause_binding import bind
 from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.query.clause import Measure
+from ostinato.clause.task.evaluated_plan import EvaluatedPlan
 from ostinato.errors import errors_quoting, warn
 from ostinato.expressions import types as t
 from ostinato.expressions.evaluate import evaluate
@@ -23,7 +24,7 @@ from ostinato.funnels.funnel import LEVEL, Funnel
 from ostinato.funnels.funnel_clause import ORDER_COLUMN, funnel_clause, funnel_order
 from ostinato.funnels.funnel_input import input_time, not_a_time
 from ostinato.funnels.funnel_report import QUANTILES, FunnelNumbers, StepTimes
-from ostinato.local.local_clause import LocalPlan
+from ostinato.local.local_clause import run_plan
 from ostinato.rows.arrow_tables import as_table, columns_of
 from ostinato.rows.column_leaves import by_column_name
 from ostinato.rows.column_lookup import ColumnLookup
@@ -54,12 +55,12 @@ def _numbered_attempts(funnel: Funnel, table: pa.Table, settings: t.Settings) ->
     numbered = replace(clause, measures=(*clause.measures, Measure(_NUMBER, Call("match_number"))))
     schema = table.schema.append(pa.field(ORDER_COLUMN, pa.int32()))
     plan = make_plan(bind(numbered, schema.names, case_sensitive=settings.case_sensitive))
-    local = LocalPlan(plan, schema, settings, Limits())
+    local = EvaluatedPlan(plan, schema, settings, Limits())
     order = _over_columns(funnel_order(funnel), ColumnLookup(table.column_names, settings.case_sensitive))
     ranks = evaluate(order, by_column_name(columns_of(table)), table.num_rows, settings)
     _warn_of_missing_steps(funnel, table, settings)
     with errors_quoting(clause.text):
-        return local.run(table.append_column(ORDER_COLUMN, ranks), Parallel())
+        return run_plan(local, table.append_column(ORDER_COLUMN, ranks), Parallel())
 
 
 def _warn_of_missing_steps(funnel: Funnel, table: pa.Table, settings: t.Settings) -> None:

@@ -16,8 +16,8 @@ from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.query.pattern import variables
 from ostinato.clause.task.clause_worker import Window, Worker
+from ostinato.clause.task.evaluated_plan import EvaluatedPlan
 from ostinato.expressions.types import Settings
-from ostinato.local.local_clause import LocalPlan
 from ostinato.reference.preferment import Path, Search, in_preferment_order
 from ostinato.rows.arrow_tables import columns_of
 
@@ -50,7 +50,7 @@ def prepared_letters(pattern: str, text: str, bound: str = "") -> PreparedRows:
 def worker_and_window(clause: str, table: pa.Table) -> tuple[Worker, Window]:
     """A worker for the clause, and all rows of the table in its order."""
     plan = make_plan(bind(parse_clause(clause), table.column_names, case_sensitive=False))
-    ready = LocalPlan(plan, table.schema, Settings(), Limits())
+    ready = EvaluatedPlan(plan, table.schema, Settings(), Limits())
     worker = Worker(ready.typed)
     batch = ready.batch(columns_of(table), table.num_rows)
     return worker, worker.window(batch, worker.order(batch))

@@ -9,11 +9,11 @@ from ostinato.clause.language.clause_binding import bind
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.plan.typed_plan import Limits, TypedPlan
+from ostinato.clause.task.evaluated_plan import EvaluatedPlan
 from ostinato.errors import QueryError
 from ostinato.event_queries.plan.event_program import BoundKind, Extent
 from ostinato.expressions.render import render_expression
 from ostinato.expressions.types import Settings
-from ostinato.local.local_clause import LocalPlan
 from ostinato.workloads.merging.merged_plan import merge
 from ostinato.workloads.merging.pattern_program import PatternProgram
 from ostinato.workloads.plan.clause_groups import ClausesPlan, ClauseStream, plan_clauses
@@ -26,7 +26,7 @@ SCHEMA = pa.schema(
 
 def typed(text: str) -> TypedPlan:
     plan = make_plan(bind(parse_clause(text), SCHEMA.names))
-    return LocalPlan(plan, SCHEMA, Settings(), Limits()).typed
+    return EvaluatedPlan(plan, SCHEMA, Settings(), Limits()).typed
 
 
 def planned(*texts: str, sharing: str = "always") -> ClausesPlan:

@@ -16,8 +16,8 @@ from ostinato.clause.matching.spans import whole_keys
 from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.task.clause_worker import Worker
+from ostinato.clause.task.evaluated_plan import EvaluatedPlan
 from ostinato.expressions.types import Settings
-from ostinato.local.local_clause import LocalPlan
 from ostinato.rows.matches import Matches
 from ostinato.workloads.plan.clause_groups import plan_clauses
 from ostinato.workloads.plan.row_graph import NOTHING, PartitionPosition
@@ -35,7 +35,7 @@ def both_engines(pattern: str, rows: str, *, defined: str = "ABC", rest: str = "
     text = f"ORDER BY id MEASURES CLASSIFIER() AS c ALL ROWS PER MATCH ALL MATCHES PATTERN ({pattern}) {rest} {define}"
     table = pa.table({"id": range(len(rows)), "s": pa.array(list(rows), pa.string())})
     plan = make_plan(bind(parse_clause(text), table.column_names))
-    local = LocalPlan(plan, table.schema, Settings(), Limits())
+    local = EvaluatedPlan(plan, table.schema, Settings(), Limits())
     worker = Worker(local.typed)
     batch = local.batch({name: table.column(name).combine_chunks() for name in table.column_names}, len(rows))
     ordered = worker.order(batch)
