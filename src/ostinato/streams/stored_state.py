@@ -60,6 +60,7 @@ class Section(IntEnum):
     SUMMARY_PAGE = 5
     SUMMARY = 6
     CORRELATION = 7
+    RULES = 8
 
 
 def seal(body: bytes, section: Section, salt: int = 0) -> bytes:

@@ -47,6 +47,14 @@ class EvaluatedPlan:
         """The rows, with all expressions over a single row evaluated."""
         return evaluated_batch(columns, count, self.inputs, self.row_conditions)
 
+    @property
+    def output_schema(self) -> pa.Schema:
+        """The columns of the output and their types."""
+        bound = self.plan.bound
+        types = {name: self.types[name] for name in self.plan.shown}
+        types |= {measure.name: ready.type for measure, ready in zip(bound.measures, self.outer, strict=True)}
+        return pa.schema([pa.field(name, types[name]) for name in bound.output_names])
+
     def measured(self, rows: OutputRows) -> pa.Table:
         """The output table: the measures, computed from the values that matching returned."""
         bound = self.plan.bound

@@ -1,0 +1,34 @@
+"""Rows + an evaluation that may fail -> the rows that make it fail, each with its error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ostinato.errors import MatchError
+
+
+def failing_rows(count: int, evaluate: Callable[[int, int], object]) -> dict[int, MatchError]:
+    """The rows for which `evaluate` raises MatchError. It evaluates the rows from its first argument to its second.
+
+    An expression over one row fails for each row alone, so halves are tried until single rows are left.
+
+    >>> def evaluate(begin, end):
+    ...     if 2 in range(begin, end):
+    ...         raise MatchError("DIVIDE_BY_ZERO", "division by zero")
+    >>> list(failing_rows(5, evaluate))
+    [2]
+    """
+    failed: dict[int, MatchError] = {}
+    waiting = [(0, count)]
+    while waiting:
+        begin, end = waiting.pop()
+        try:
+            if begin < end:
+                evaluate(begin, end)
+        except MatchError as error:
+            if end - begin == 1:
+                failed[begin] = error
+            else:
+                middle = (begin + end) // 2
+                waiting += [(middle, end), (begin, middle)]
+    return failed

@@ -1,0 +1,1 @@
+"""Rules on a stream: queries that arrive, change and leave while the stream runs. No Spark here."""

@@ -1,0 +1,85 @@
+"""A folder of rule changes: one immutable JSON file for each change. Spark's file source never reads a file twice."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from ostinato.calls.options import a_path
+from ostinato.errors import QueryError
+from ostinato.rule_sets.rule_changes import RuleChange, RuleOptions
+
+_SUFFIX = ".json"
+_ATTEMPTS = 100
+"""How often a writer without a version tries the next one while others write too."""
+
+
+def write_change(
+    folder: str | os.PathLike[str],
+    id: str,
+    text: str,
+    *,
+    version: int | None,
+    enabled: bool,
+    options: object,
+) -> RuleChange:
+    """Writes a change as a new file. Without a version it takes the next one. Raises RULE_VERSION_EXISTS."""
+    path = Path(a_path("folder", folder))
+    read_options = RuleOptions.read(options)
+    for _ in range(_ATTEMPTS):
+        number = last_version(path, id) + 1 if version is None else version
+        change = RuleChange(id, number, text, enabled, read_options)
+        if _create(path, change):
+            return change
+        if version is not None:
+            break
+    raise QueryError(
+        "RULE_VERSION_EXISTS",
+        f"version {number} of the rule '{id}' is already in {path}",
+        hint="a change is never edited: write the next version, or leave version= out",
+    )
+
+
+def last_version(folder: Path, id: str) -> int:
+    """The highest version of a rule in the folder; 0 if there is none."""
+    versions = [version for name, version in map(_parsed, _names(folder)) if name == id]
+    return max(versions, default=0)
+
+
+def _create(folder: Path, change: RuleChange) -> bool:
+    """Whether the file is new. Readers see it whole or not at all: it is written under a hidden name, then linked."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=folder, prefix=".", suffix=".tmp", encoding="utf-8") as file:
+        file.write(change.to_json() + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+        os.chmod(file.name, 0o644)
+        try:
+            os.link(file.name, folder / file_name(change.id, change.version))
+        except FileExistsError:
+            return False
+    return True
+
+
+def file_name(id: str, version: int) -> str:
+    """The name of a change's file.
+
+    >>> file_name("card/velocity", 3)
+    'card%2Fvelocity.v00000003.json'
+    """
+    name = quote(id, safe="")
+    if name.startswith((".", "_")):  # Spark ignores files with such names
+        name = f"%{ord(name[0]):02X}{name[1:]}"
+    return f"{name}.v{version:08d}{_SUFFIX}"
+
+
+def _parsed(name: str) -> tuple[str, int]:
+    """The rule and the version in a file's name; version 0 for other files."""
+    rule, separator, version = name.removesuffix(_SUFFIX).rpartition(".v")
+    return (unquote(rule), int(version)) if separator and version.isdigit() else (name, 0)
+
+
+def _names(folder: Path) -> list[str]:
+    return [entry.name for entry in folder.glob(f"*{_SUFFIX}")] if folder.is_dir() else []

@@ -1,0 +1,41 @@
+"""What all rules of one stream share: their keys, order and columns, and the limits of each rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from ostinato.calls.options import whole_number
+from ostinato.clause.plan.typed_plan import DEFAULT_MAX_PARTIAL_MATCHES, MOST_PARTIAL_MATCHES
+from ostinato.expressions.types import Settings
+from ostinato.rule_sets.rule_changes import MOST_STATE_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class RuleLimits:
+    """Counted for each rule and bucket, never timed: a replay counts the same."""
+
+    max_rules: int = 1_000
+    """The rules in force at one time. Further ones are rejected."""
+    max_partial_matches: int = DEFAULT_MAX_PARTIAL_MATCHES
+    """The partial matches that one rule may try from one row."""
+    max_state_bytes: int = 64 << 20
+    """The bytes of open rows that one rule may hold in one bucket."""
+
+    def __post_init__(self) -> None:
+        whole_number("max_rules", self.max_rules, most=1_000_000)
+        whole_number("max_partial_matches", self.max_partial_matches, most=MOST_PARTIAL_MATCHES)
+        whole_number("max_state_bytes", self.max_state_bytes, most=MOST_STATE_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """The columns that rules may use. The first of `time` has the watermark."""
+
+    keys: tuple[str, ...]
+    time: tuple[str, ...]
+    schema: pa.Schema
+    """All declared columns, keys and times included, with their types. Stored rows have these columns."""
+    settings: Settings = Settings()
+    limits: RuleLimits = RuleLimits()

@@ -1,0 +1,115 @@
+"""One entry of the change log of rules <-> JSON. The highest version of a rule wins."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, get_args
+
+from ostinato.calls.options import a_text, known_names, one_of, true_or_false, whole_number
+from ostinato.clause.plan.typed_plan import MOST_PARTIAL_MATCHES
+from ostinato.errors import QueryError
+
+Start = Literal["new", "kept"]
+AtEnd = Literal["drop", "finish"]
+MOST_STATE_BYTES = 1 << 40
+MOST_VERSIONS = 2**63 - 1
+"""Spark's BIGINT."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOptions:
+    """The options of one version of a rule."""
+
+    start: Start | None = None
+    """The rows that a version starts with. "new": rows that are released from now on. "kept": also the rows that the
+    stream still holds. None: an added rule starts with new rows, a changed one with its kept rows."""
+    at_end: AtEnd = "drop"
+    """How open partial matches end when the rule is removed: silently, or as at the end of input."""
+    max_partial_matches: int | None = None
+    """The partial matches that may be tried from one row; None: the limit of the call."""
+    max_state_bytes: int | None = None
+    """The bytes of open rows in one bucket; None: the limit of the call."""
+
+    def __post_init__(self) -> None:
+        if self.start is not None:
+            one_of("start", self.start, get_args(Start))
+        one_of("at_end", self.at_end, get_args(AtEnd))
+        if self.max_partial_matches is not None:
+            whole_number("max_partial_matches", self.max_partial_matches, most=MOST_PARTIAL_MATCHES)
+        if self.max_state_bytes is not None:
+            whole_number("max_state_bytes", self.max_state_bytes, most=MOST_STATE_BYTES)
+
+    @staticmethod
+    def read(values: object) -> RuleOptions:
+        """The options from a mapping, from JSON text, or from None. Raises INVALID_OPTION."""
+        if isinstance(values, str):
+            try:
+                values = json.loads(values) if values.strip() else None
+            except ValueError as error:
+                raise QueryError("INVALID_OPTION", f"the options of a rule aren't JSON: {error}") from None
+        if values is None:
+            return RuleOptions()
+        if not isinstance(values, Mapping):
+            hint = '{"start": "kept"}'
+            raise QueryError("INVALID_OPTION", "the options of a rule are a JSON object", hint=hint)
+        known_names(values, (option.name for option in fields(RuleOptions)))
+        return RuleOptions(**values)
+
+    def to_values(self) -> dict[str, Any]:
+        """The options that differ from the defaults."""
+        default = asdict(RuleOptions())
+        return {name: value for name, value in asdict(self).items() if value != default[name]}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleChange:
+    """One version of a rule: its text, or its removal."""
+
+    id: str
+    version: int
+    text: str = ""
+    enabled: bool = True
+    options: RuleOptions = RuleOptions()
+
+    def __post_init__(self) -> None:
+        a_text("id", self.id, hint="the name of a rule", code="INVALID_RULE")
+        whole_number("version", self.version, most=MOST_VERSIONS, code_below="INVALID_RULE")
+        true_or_false("enabled", self.enabled)
+        a_text("text", self.text, hint="the text of a query", code="INVALID_RULE", may_be_empty=not self.enabled)
+
+    def to_json(self) -> str:
+        """One line."""
+        values = {"id": self.id, "version": self.version, "text": self.text, "enabled": self.enabled}
+        return json.dumps({**values, "options": self.options.to_values()}, sort_keys=True, ensure_ascii=False)
+
+
+class UnreadableChange(QueryError):
+    """A change that isn't one. It names the rule and the version as far as they are known."""
+
+    rule: str | None = None
+    version: int | None = None
+
+
+def read_change(text: str) -> RuleChange:
+    """A change from its JSON. Raises UnreadableChange."""
+    try:
+        values = json.loads(text)
+    except ValueError as error:
+        raise UnreadableChange("INVALID_RULE", f"a change of a rule isn't JSON: {error}") from None
+    if not isinstance(values, dict):
+        raise UnreadableChange("INVALID_RULE", "a change of a rule is a JSON object")
+    try:
+        return RuleChange(
+            id=values.get("id"),  # type: ignore[arg-type]  # the class checks the types
+            version=values.get("version"),  # type: ignore[arg-type]
+            text=values.get("text") or "",
+            enabled=values.get("enabled") is not False,
+            options=RuleOptions.read(values.get("options")),
+        )
+    except QueryError as error:
+        unreadable = UnreadableChange(error.code, error.message, hint=error.hint)
+        unreadable.rule = values["id"] if isinstance(values.get("id"), str) else None
+        unreadable.version = values["version"] if isinstance(values.get("version"), int) else None
+        raise unreadable from None

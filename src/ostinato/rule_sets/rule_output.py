@@ -1,0 +1,174 @@
+"""What rules find and what happens to rules -> output rows of one fixed schema."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ostinato.errors import MatchError, QueryError
+from ostinato.rows.batches import OutputRows
+from ostinato.rows.column_names import MATCHED
+from ostinato.rows.failing_rows import failing_rows
+from ostinato.rows.json_text import as_json
+from ostinato.rule_sets.compiled_rule import CompiledRule
+from ostinato.rule_sets.declaration import Declaration
+from ostinato.rule_sets.rule_changes import RuleChange
+from ostinato.rule_sets.rule_search import KeyRows
+from ostinato.rule_sets.rules_in_force import Report
+from ostinato.streams.bucket_state import Rows
+
+KIND, RULE, VERSION = "kind", "rule", "version"
+BEGAN, ENDED, DECIDED, MEASURES, MESSAGE = "began", "ended", "decided", "measures", "message"
+MATCH, UNMATCHED, LATE, ERROR = "match", "unmatched", "late", "error"
+"""Kinds of rows. The others are those of `Report`."""
+OWN_COLUMNS = (KIND, RULE, VERSION, BEGAN, ENDED, DECIDED, MEASURES, MESSAGE)
+
+
+def output_schema(declared: Declaration) -> pa.Schema:
+    """The columns of output rows. Raises DUPLICATE_COLUMN for a key with the name of one of ours."""
+    for name in declared.keys:
+        if name.lower() in OWN_COLUMNS:
+            raise QueryError(
+                "DUPLICATE_COLUMN",
+                f"the output of rules has a column '{name.lower()}', so no key can have that name",
+                hint=f'stream.withColumnRenamed("{name}", "{name}_key")',
+            )
+    time = declared.schema.field(declared.time[0]).type
+    return pa.schema(
+        [
+            pa.field(KIND, pa.string()),
+            pa.field(RULE, pa.string()),
+            pa.field(VERSION, pa.int64()),
+            *(declared.schema.field(name) for name in declared.keys),
+            pa.field(BEGAN, time),
+            pa.field(ENDED, time),
+            pa.field(DECIDED, pa.timestamp("us", "UTC")),
+            pa.field(MEASURES, pa.string()),
+            pa.field(MESSAGE, pa.string()),
+        ]
+    )
+
+
+class OutputTable:
+    """Collects the output rows of one step."""
+
+    def __init__(self, declared: Declaration, schema: pa.Schema, decided_us: int) -> None:
+        self.declared = declared
+        self.schema = schema
+        self.decided = pa.scalar(decided_us, pa.timestamp("us", "UTC"))
+        self._tables: list[pa.Table] = []
+
+    def _add(self, count: int, **columns: object) -> None:
+        """Rows with these columns: arrays, or one value for all rows. Other columns are NULL."""
+        if not count:
+            return
+        columns[DECIDED] = self.decided
+        arrays = [_as_array(columns.get(field.name), field.type, count) for field in self.schema]
+        self._tables.append(pa.Table.from_arrays(arrays, schema=self.schema))
+
+    def add_report(self, report: Report) -> None:
+        self._add(1, kind=report.kind, rule=report.rule, version=report.version, message=report.message)
+
+    def table(self) -> pa.Table:
+        return pa.concat_tables(self._tables) if self._tables else self.schema.empty_table()
+
+    def add_matches(self, rule: CompiledRule, results: OutputRows) -> None:
+        """The output rows of a rule. A row whose measures can't be evaluated becomes a row of kind `error`."""
+        if not results.count:
+            return
+        failed: dict[int, MatchError] = {}
+        try:
+            self._add_measured(rule, results)
+        except MatchError:
+            failed = failing_rows(results.count, lambda begin, end: self._measured(rule, _part(results, begin, end)))
+            good = np.setdiff1d(np.arange(results.count), list(failed))
+            self._add_measured(rule, _chosen(results, good))
+        for row, error in sorted(failed.items()):
+            one = _part(results, row, row + 1)
+            change, times = rule.change, self._times(rule, one)
+            self._add(
+                1,
+                **{name: one.arrays[name] for name in self.declared.keys},
+                **times,
+                kind=ERROR,
+                rule=change.id,
+                version=change.version,
+                message=error.one_line(),
+            )
+
+    def _add_measured(self, rule: CompiledRule, results: OutputRows) -> None:
+        if not results.count:
+            return
+        measured = self._measured(rule, results)
+        change = rule.change
+        kinds: str | pa.Array = MATCH
+        if MATCHED in results.arrays:
+            kinds = pc.if_else(results.arrays[MATCHED], MATCH, UNMATCHED)
+        self._add(
+            results.count,
+            **{name: results.arrays[name] for name in self.declared.keys},
+            **self._times(rule, results),
+            kind=kinds,
+            rule=change.id,
+            version=change.version,
+            measures=measured,
+        )
+
+    def _measured(self, rule: CompiledRule, results: OutputRows) -> pa.Array:
+        """The measures as JSON."""
+        table = rule.query.select(rule.plan.measured(results).select(list(rule.measured_columns)), rule.plan.settings)
+        shown = [name for name in table.column_names if name not in self.declared.keys]
+        return as_json(table.select(shown), rule.plan.settings)
+
+    def _times(self, rule: CompiledRule, results: OutputRows) -> dict[str, pa.Array]:
+        """The first and last time of each row's match. They are columns that matching returned, so they never fail."""
+        began, ended = rule.time_slots
+        return {BEGAN: results.arrays[began], ENDED: results.arrays[ended]}
+
+    def add_error(self, change: RuleChange, error: MatchError, rows: KeyRows, row: int) -> None:
+        time = rows.columns[self.declared.time[0]].slice(row, 1)
+        self._add(
+            1,
+            **{name: rows.columns[name].slice(row, 1) for name in self.declared.keys},
+            kind=ERROR,
+            rule=change.id,
+            version=change.version,
+            began=time,
+            ended=time,
+            measures=as_json(_one_row(rows, row), self.declared.settings),
+            message=error.one_line(),
+        )
+
+    def add_late(self, late: pa.RecordBatch) -> None:
+        time = late.column(self.declared.time[0])
+        self._add(
+            late.num_rows,
+            **{name: late.column(name) for name in self.declared.keys},
+            kind=LATE,
+            began=time,
+            ended=time,
+            measures=as_json(pa.Table.from_batches([late]), self.declared.settings),
+        )
+
+
+def _as_array(value: object, kind: pa.DataType, count: int) -> pa.Array:
+    if isinstance(value, pa.Array | pa.ChunkedArray):
+        array = value.combine_chunks() if isinstance(value, pa.ChunkedArray) else value
+        return array if array.type == kind else array.cast(kind)
+    if value is None:
+        return pa.nulls(count, kind)
+    return pa.repeat(value if isinstance(value, pa.Scalar) else pa.scalar(value, kind), count)
+
+
+def _part(results: OutputRows, begin: int, end: int) -> OutputRows:
+    return OutputRows(end - begin, {name: array.slice(begin, end - begin) for name, array in results.arrays.items()})
+
+
+def _chosen(results: OutputRows, rows: Rows) -> OutputRows:
+    positions = pa.array(rows)
+    return OutputRows(len(rows), {name: array.take(positions) for name, array in results.arrays.items()})
+
+
+def _one_row(rows: KeyRows, row: int) -> pa.Table:
+    return pa.table({name: column.slice(row, 1) for name, column in rows.columns.items()})

@@ -1,0 +1,173 @@
+"""Rules on a stream equal batches: each rule over the rows that were released while it was in force."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.examples import examples
+from tests.laws.declined import CLAUSES, Declined
+from tests.laws.strategies import COLUMNS, tables
+from tests.laws.test_stream_equals_batch import TABLES, Draw, Plan, on_time, plans, timed_clauses
+from tests.rule_sets.rule_streams import RuleStream, of_kind, rule
+
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.errors import MatchError
+from ostinato.expressions.types import Settings
+from ostinato.local.local_clause import match_table
+from ostinato.rows.json_text import as_json
+from ostinato.rule_sets.compiled_rule import compile_rule
+
+DECLINED = Declined(CLAUSES)
+SCHEMA = pa.schema(COLUMNS)
+
+
+@pytest.fixture(autouse=True)
+def most_examples_say_something() -> Iterator[None]:
+    with DECLINED.counted():
+        yield
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A rule that arrives in one step and is removed in another, or never."""
+
+    text: str
+    added: int
+    removed: int | None
+
+
+@st.composite
+def rule_texts(draw: Draw, *, modes: bool = False) -> str:
+    """A clause with the declared keys and order. `id` makes the order total."""
+    lines = draw(timed_clauses(modes=modes)).split("\n")
+    rest = [line for line in lines if not line.startswith(("PARTITION BY", "ORDER BY"))]
+    return "\n".join(["PARTITION BY k", "ORDER BY t, id", *rest])
+
+
+@st.composite
+def timed_rules(draw: Draw, *, modes: bool = False) -> Timed:
+    added = draw(st.sampled_from([0, 0, 0, 1, 2]))
+    removed = draw(st.none() | st.none() | st.integers(added + 1, 6))
+    return Timed(draw(rule_texts(modes=modes)), added, removed)
+
+
+def released_between(steps: list[tuple[pa.Table, int]], begin: int, end: int | None) -> pa.Table:
+    """The rows that are released in the steps `begin:end`; None: until the end of input."""
+    watermarks = [watermark for _, watermark in steps]
+    after = watermarks[begin - 1] if begin else None
+    until = watermarks[min(end, len(watermarks)) - 1] if end is not None and end <= len(watermarks) else None
+    rows = [
+        row
+        for row in on_time(steps).to_pylist()
+        if (after is None or _micros(row) > after) and (until is None or _micros(row) <= until)
+    ]
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+def _micros(row: dict[str, Any]) -> int:
+    return int(row["t"].timestamp() * 1_000_000)
+
+
+def expected_rows(text: str, table: pa.Table) -> Counter[tuple[Any, str]] | None:
+    """Key and measures of each output row of a batch; None if the batch fails."""
+    with suppress(MatchError):
+        output = match_table(parse_clause(text), table)
+        shown = [name for name in output.column_names if name != "k"]
+        texts = as_json(output.select(shown), Settings()).to_pylist()
+        return Counter(zip(output.column("k").to_pylist(), map(_comparable, texts), strict=True))
+    return None
+
+
+def _comparable(text: str) -> str:
+    return json.dumps(json.loads(text), sort_keys=True)
+
+
+def found_rows(output: list[dict[str, Any]], name: str) -> Counter[tuple[Any, str]]:
+    return Counter(
+        (row.get("k"), _comparable(row["measures"]))
+        for row in output
+        if row.get("rule") == name and row["kind"] in ("match", "unmatched")
+    )
+
+
+def run(rules: dict[str, Timed], steps: list[tuple[pa.Table, int]]) -> list[dict[str, Any]]:
+    stream = RuleStream(SCHEMA, keys=("k",), time=("t", "id"))
+    output: list[dict[str, Any]] = []
+    for number, (rows, watermark) in enumerate(steps):
+        changes = [rule(name, timed.text) for name, timed in rules.items() if timed.added == number]
+        changes += [
+            rule(name, "", 2, enabled=False, at_end="finish")
+            for name, timed in rules.items()
+            if timed.removed == number
+        ]
+        output += stream.step(rows, watermark, *changes)
+    return output + stream.finish()
+
+
+def check(timed: list[Timed], table: pa.Table, plan: Plan) -> None:
+    steps = plan.steps(table)
+    rules = {f"r{number}": one for number, one in enumerate(timed) if one.added < len(steps)}
+    with DECLINED.example():
+        for name, one in rules.items():
+            compile_rule(rule(name, one.text), RuleStream(SCHEMA, time=("t", "id")).declared)
+    output = run(rules, steps)
+    total = 0
+    for name, one in rules.items():
+        expected = expected_rows(one.text, released_between(steps, one.added, one.removed))
+        troubles = [row for row in output if row.get("rule") == name and row["kind"] in ("error", "rule_suspended")]
+        if expected is None:
+            assert troubles or one.removed is not None
+            continue
+        if not troubles:
+            assert found_rows(output, name) == expected, one
+            total += expected.total()
+    DECLINED.answered(rows=total > 0)
+
+
+@given(st.lists(timed_rules(), min_size=1, max_size=3), TABLES, plans())
+def test_rules_that_come_and_go(timed: list[Timed], table: pa.Table, plan: Plan) -> None:
+    check(timed, table, plan)
+
+
+@given(st.lists(timed_rules(modes=True), min_size=1, max_size=3), TABLES, plans())
+def test_rules_in_other_match_modes(timed: list[Timed], table: pa.Table, plan: Plan) -> None:
+    check(timed, table, plan)
+
+
+@pytest.mark.slow
+@settings(max_examples=examples(125))
+@given(st.lists(timed_rules(), min_size=1, max_size=4), tables(most_rows=16), plans(8))
+def test_rules_that_come_and_go_deeply(timed: list[Timed], table: pa.Table, plan: Plan) -> None:
+    check(timed, table, plan)
+
+
+@given(rule_texts(), rule_texts(), TABLES, plans(), st.integers(1, 4))
+def test_a_new_version_with_the_same_text_loses_nothing(
+    text: str, other: str, table: pa.Table, plan: Plan, changed: int
+) -> None:
+    steps = plan.steps(table)
+    outputs = []
+    with DECLINED.example():
+        for name, one in (("r", text), ("other", other)):
+            compile_rule(rule(name, one), RuleStream(SCHEMA, time=("t", "id")).declared)
+        if "MATCH_NUMBER" in text.upper():
+            DECLINED.leave_out("UNSUPPORTED_ACROSS_ROWS")
+    for changes in (False, True):
+        stream = RuleStream(SCHEMA, time=("t", "id"))
+        output = stream.step(None, -(2**62), rule("r", text), rule("other", other))
+        for number, (rows, watermark) in enumerate(steps):
+            output += stream.step(rows, watermark, *([rule("r", text, 2)] if changes and number == changed else []))
+        outputs.append(output + stream.finish())
+    if any(of_kind(output, "rule_suspended") for output in outputs):
+        return
+    assert found_rows(outputs[0], "r") == found_rows(outputs[1], "r")
+    DECLINED.answered(rows=bool(found_rows(outputs[0], "r")))
