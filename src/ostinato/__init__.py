@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from ostinato.api.plot_object import Plot
     from ostinato.api.query import Query
     from ostinato.api.results import Result, RunReport
+    from ostinato.api.rules import rules, write_rule
     from ostinato.api.summaries import StreamSummary, SummaryAnswer, SummaryResult, summary
     from ostinato.api.workloads import Workload, WorkloadResult
     from ostinato.kernels.clock import VirtualClock
@@ -104,6 +105,8 @@ _HOMES = {
     "LearntProposer": "ostinato.api.graph_questions",
     "graph": "ostinato.api.paths",
     "paths": "ostinato.api.paths",
+    "rules": "ostinato.api.rules",
+    "write_rule": "ostinato.api.rules",
     "sql": "ostinato.spark.statements.statement",
     "finish_stream": "ostinato.spark.checkpoints.finish",
     "stream_state": "ostinato.spark.checkpoints.open_partial_matches",
@@ -198,6 +201,7 @@ __all__ = [
     "paths",
     "pattern",
     "plot",
+    "rules",
     "sql",
     "stream_metrics",
     "stream_state",
@@ -205,4 +209,5 @@ __all__ = [
     "summary_answer",
     "summary_answers",
     "unwrap",
+    "write_rule",
 ]

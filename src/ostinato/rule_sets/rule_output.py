@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ostinato.errors import MatchError, QueryError
+from ostinato.errors import MatchError
 from ostinato.rows.batches import OutputRows
 from ostinato.rows.column_names import MATCHED
 from ostinato.rows.failing_rows import failing_rows
@@ -14,40 +14,10 @@ from ostinato.rows.json_text import as_json
 from ostinato.rule_sets.compiled_rule import CompiledRule
 from ostinato.rule_sets.declaration import Declaration
 from ostinato.rule_sets.rule_changes import RuleChange
+from ostinato.rule_sets.rule_columns import BEGAN, DECIDED, ENDED, ERROR, LATE, MATCH, UNMATCHED
 from ostinato.rule_sets.rule_search import KeyRows
 from ostinato.rule_sets.rules_in_force import Report
 from ostinato.streams.bucket_state import Rows
-
-KIND, RULE, VERSION = "kind", "rule", "version"
-BEGAN, ENDED, DECIDED, MEASURES, MESSAGE = "began", "ended", "decided", "measures", "message"
-MATCH, UNMATCHED, LATE, ERROR = "match", "unmatched", "late", "error"
-"""Kinds of rows. The others are those of `Report`."""
-OWN_COLUMNS = (KIND, RULE, VERSION, BEGAN, ENDED, DECIDED, MEASURES, MESSAGE)
-
-
-def output_schema(declared: Declaration) -> pa.Schema:
-    """The columns of output rows. Raises DUPLICATE_COLUMN for a key with the name of one of ours."""
-    for name in declared.keys:
-        if name.lower() in OWN_COLUMNS:
-            raise QueryError(
-                "DUPLICATE_COLUMN",
-                f"the output of rules has a column '{name.lower()}', so no key can have that name",
-                hint=f'stream.withColumnRenamed("{name}", "{name}_key")',
-            )
-    time = declared.schema.field(declared.time[0]).type
-    return pa.schema(
-        [
-            pa.field(KIND, pa.string()),
-            pa.field(RULE, pa.string()),
-            pa.field(VERSION, pa.int64()),
-            *(declared.schema.field(name) for name in declared.keys),
-            pa.field(BEGAN, time),
-            pa.field(ENDED, time),
-            pa.field(DECIDED, pa.timestamp("us", "UTC")),
-            pa.field(MEASURES, pa.string()),
-            pa.field(MESSAGE, pa.string()),
-        ]
-    )
 
 
 class OutputTable:

@@ -21,7 +21,8 @@ from ostinato.rows.ordering import order_rows
 from ostinato.rule_sets.bucket_layout import Attempts, RuleBucket, header_of, read_bucket
 from ostinato.rule_sets.declaration import Declaration
 from ostinato.rule_sets.rule_changes import RuleChange
-from ostinato.rule_sets.rule_output import OutputTable, output_schema
+from ostinato.rule_sets.rule_columns import output_schema
+from ostinato.rule_sets.rule_output import OutputTable
 from ostinato.rule_sets.rule_search import KeyRows, RuleSearch, Standing
 from ostinato.rule_sets.rules_in_force import (
     Applied,
@@ -58,10 +59,15 @@ def _no_rules() -> bytes:
 class RulesCore:
     """The rules of one stream. It holds nothing between two steps but compiled rules."""
 
-    def __init__(self, declared: Declaration, fingerprint: str, late: Late = "drop") -> None:
+    def __init__(
+        self, declared: Declaration, fingerprint: str, late: Late = "drop", fixed: tuple[str, ...] = ()
+    ) -> None:
+        """`fixed` are changes that every bucket applies before its first rows."""
         self.declared = declared
         self.fingerprint = fingerprint
         self.late = late
+        self.fixed = fixed
+        self._with_fixed = set[str]()
         self.book = RuleBook(declared)
         self.gate = Gate(declared.time[0])
         self.output = output_schema(declared)
@@ -86,6 +92,8 @@ class RulesCore:
         )
         bucket = read_bucket(header, read_rows(state.open_rows, Section.OPEN_ROWS))
         records = self._records_of(bucket.digest, read_rules)
+        if self.fixed and bucket.digest not in self._with_fixed:
+            changes = [*self.fixed, *changes]
         applied = self.book.apply(records, changes) if changes else Applied(records)
         decided = max(watermark_us + 1, known_before + 1, intake.latest if finished else 0)
         step = _BucketStep(self, bucket, applied, intake, known_before, decided, finished, reports)
@@ -95,6 +103,7 @@ class RulesCore:
             rules = records_to_bytes(step.records)
             digest = hashlib.sha256(rules).hexdigest()[:16]
             self._remember(digest, step.records)
+        self._with_fixed.add(digest)
         after = RuleBucket(digest, after.rules, after.rows, after.attempts, after.open_rows)
         stored = EMPTY
         if not finished:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import assert_never, get_args
 
 from pyspark.sql import DataFrame
 
@@ -11,6 +11,8 @@ from ostinato.spark.clause.clause_finish import finished_clause
 from ostinato.spark.clause.clause_stream_definition import ClauseDefinition
 from ostinato.spark.event_queries.event_finish import finished_events
 from ostinato.spark.event_queries.event_stream_definition import EventsDefinition
+from ostinato.spark.rules.rules_definition import RulesDefinition
+from ostinato.spark.rules.rules_finish import finished_rules
 from ostinato.spark.streams.stream_checkpoint import Checkpoint
 from ostinato.spark.streams.stream_definition import read_definition
 from ostinato.spark.summaries.summary_finish import finished_summary
@@ -18,13 +20,13 @@ from ostinato.spark.summaries.summary_stream_definition import SummaryDefinition
 from ostinato.spark.workloads.clauses_finish import finished_clauses
 from ostinato.spark.workloads.clauses_stream_definition import ClausesDefinition
 
-AnyDefinition = ClauseDefinition | EventsDefinition | ClausesDefinition | SummaryDefinition
+AnyDefinition = ClauseDefinition | EventsDefinition | ClausesDefinition | SummaryDefinition | RulesDefinition
+_KINDS: tuple[type[AnyDefinition], ...] = get_args(AnyDefinition)
 
 
 def definition_of(opened: Checkpoint) -> AnyDefinition:
     """The stored definition. Raises STATE_FORMAT if it can't be read."""
-    kinds: list[type[AnyDefinition]] = [ClauseDefinition, EventsDefinition, ClausesDefinition, SummaryDefinition]
-    definition = read_definition(opened.definition(), kinds)
+    definition = read_definition(opened.definition(), _KINDS)
     if definition is None:
         raise MatchError(
             "STATE_FORMAT", f"the stream of {opened.path} has a kind of query that this version doesn't know"
@@ -43,5 +45,7 @@ def finished_rows(definition: AnyDefinition, opened: Checkpoint) -> DataFrame:
             return finished_clauses(definition, opened)
         case SummaryDefinition():
             return finished_summary(definition, opened)
+        case RulesDefinition():
+            return finished_rules(definition, opened)
         case _:
             assert_never(definition)

@@ -30,6 +30,8 @@ from ostinato.spark.streams.stream_task import BucketTask
 _operators = itertools.count(1)
 """Numbers that make the names of observed metrics unique, also if a query has the same clause twice."""
 PACKED_TYPE = spark_schema(PACKED)
+CHANGE = f"{PREFIX}change"
+"""A column beside packed rows: the text of a change."""
 
 
 def through_buckets(
@@ -43,14 +45,20 @@ def through_buckets(
     bits: tuple[str, ...] = (),
     processor: Callable[..., BucketProcessor] = BucketProcessor,
     mode: Literal["Append", "Update"] = "Append",
+    changes: DataFrame | None = None,
 ) -> DataFrame:
     """The rows that the task's core gives for the shipped rows, bucket by bucket, with the schema's columns.
 
     `keys` are shipped columns: rows with equal values share a bucket. `bits` are shipped columns: rows in which all of
-    them are 0 are left out. `processor` makes the operator that stores the buckets' state.
+    them are 0 are left out. `processor` makes the operator that stores the buckets' state. `changes` are rows with a
+    bucket and a text, which reach the processor beside the packed rows.
     """
     bucket = bucket_of([shipped.column(name) for name in keys], buckets).alias(BUCKET)
     packed = shipped.selected.select(bucket, "*").mapInArrow(Checked(PackByBucket(task.shipped, bits)), PACKED_TYPE)
+    if changes is not None:
+        packed = packed.withColumn(CHANGE, F.lit(None).cast("string")).unionAll(
+            changes.select(BUCKET, F.lit(None).cast("binary"), CHANGE)
+        )
     emitted = packed.groupBy(BUCKET).transformWithState(
         processor(task, has_watermark=has_watermark),
         EMITTED,

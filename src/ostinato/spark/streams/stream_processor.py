@@ -97,10 +97,11 @@ class BucketProcessor(StatefulProcessor):
     ) -> Iterator[Row]:
         return self._advance(self.task.shipped.empty_table(), timerValues)
 
-    def _advance(self, arrived: pa.Table, now: TimerValues) -> Iterator[Row]:
+    def _advance(self, arrived: pa.Table, now: TimerValues, **more: Any) -> Iterator[Row]:
+        """Loads, advances, stores and emits. `more` is for the `_step` of a subclass."""
         try:
             before = self._load()
-            step = self._step(before.state, arrived, self._watermark_us(now))
+            step = self._step(before.state, arrived, self._watermark_us(now), **more)
             rows = self.task.rows(step.results)
         except Exception as error:  # sent as a row: Spark would wrap an exception in a Python traceback
             yield _emitted(error=carried(ours_or_raise(error)))

@@ -1,0 +1,1 @@
+"""`ost.rules`: rules that change while a stream runs."""

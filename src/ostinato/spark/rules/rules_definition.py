@@ -1,0 +1,59 @@
+"""The definition of rules on a stream, stored beside their state. The rules themselves are state."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from pyspark.sql import types as s
+
+from ostinato.expressions.types import Settings
+from ostinato.rule_sets.declaration import Declaration, RuleLimits
+from ostinato.spark.shipping.spark_types import arrow_type
+from ostinato.spark.streams.stream_definition import StreamDefinition
+from ostinato.streams.stream_settings import Late
+
+
+@dataclass(frozen=True, slots=True)
+class RulesDefinition(StreamDefinition):
+    """What all rules of a stream share."""
+
+    kind: ClassVar[str] = "rules"
+    keeps: ClassVar[tuple[str, str]] = ("open partial matches of rules", "ost.finish_stream returns their last rows")
+
+    keys: tuple[str, ...]
+    time: tuple[str, ...]
+    columns: str
+    """The declared columns as Spark's JSON."""
+    buckets: int
+    late: Late
+    settings: Settings
+    limits: RuleLimits
+
+    @staticmethod
+    def read(values: dict[str, Any]) -> RulesDefinition:
+        return RulesDefinition(
+            **{
+                **values,
+                "keys": tuple(values["keys"]),
+                "time": tuple(values["time"]),
+                "settings": Settings(**values["settings"]),
+                "limits": RuleLimits(**values["limits"]),
+            }
+        )
+
+    def state_values(self) -> object:
+        """All but limits and the treatment of late rows."""
+        return [self.keys, self.time, self.columns, self.buckets, self.settings]
+
+    @property
+    def fields(self) -> list[s.StructField]:
+        return s.StructType.fromJson(json.loads(self.columns)).fields
+
+    def declaration(self) -> Declaration:
+        """The declaration for workers."""
+        timezone = self.settings.timezone
+        schema = [pa.field(field.name, arrow_type(field.dataType, timezone, field.name)) for field in self.fields]
+        return Declaration(self.keys, self.time, pa.schema(schema), self.settings, self.limits)

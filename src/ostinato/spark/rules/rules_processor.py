@@ -1,0 +1,68 @@
+"""One bucket of rules inside transformWithState. Its rules are stored apart from its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import Row
+from pyspark.sql import types as s
+from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
+
+from ostinato.spark.rules.rules_task import RULES, RulesTask
+from ostinato.spark.streams.stream_packing import unpack_table
+from ostinato.spark.streams.stream_processor import BucketProcessor, StoredBucket
+
+if TYPE_CHECKING:
+    from ostinato.streams.bucket_state import BucketState
+    from ostinato.streams.step import Step
+
+_RULES = s.StructType([s.StructField(RULES, s.BinaryType())])
+REPORTING_BUCKET = 0
+"""The bucket that tells what happened to rules. All buckets get all changes."""
+
+
+class RulesProcessor(BucketProcessor):
+    """Rows of a bucket are packs of events, or changes of rules."""
+
+    task: RulesTask
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        super().init(handle)
+        self._rules = handle.getValueState(RULES, _RULES)
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[Row]:
+        packs, changes = [], []
+        for _, pack, change in rows:
+            if change is None:
+                packs.append(pack)
+            else:
+                changes.append(change)
+        arrived = unpack_table(packs, self.task.shipped)
+        return self._advance(arrived, timerValues, changes=changes, reports=key[0] == REPORTING_BUCKET)
+
+    def _step(
+        self,
+        state: BucketState,
+        arrived: pa.Table,
+        watermark_us: int,
+        changes: Sequence[str] = (),
+        reports: bool = False,
+    ) -> Step[Any]:
+        step: Step[Any] = self.task.worker.advance(
+            state, arrived, watermark_us, changes=changes, reports=reports, read_rules=self._read_rules
+        )
+        return step
+
+    def _read_rules(self) -> bytes:
+        row = self._rules.get()
+        return b"" if row is None else bytes(row[0])
+
+    def _store(self, before: StoredBucket, step: Step[Any]) -> StoredBucket:
+        from ostinato.rule_sets.rules_core import RulesStep
+
+        assert isinstance(step, RulesStep)
+        if step.rules is not None:
+            self._rules.update((step.rules,))
+        return super()._store(before, step)

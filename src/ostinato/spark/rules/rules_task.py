@@ -1,0 +1,62 @@
+"""The tasks of rules on a stream. Only workers load the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from ostinato.kernels.constants import NO_TIME
+from ostinato.rule_sets.declaration import Declaration
+from ostinato.rule_sets.rule_columns import DECIDED
+from ostinato.spark.streams.stream_buckets import HEADER, OPEN_ROWS, WAITING, rows_or_error
+from ostinato.spark.streams.stream_task import BucketTask, from_first_watermark
+from ostinato.streams.bucket_state import BucketState
+from ostinato.streams.stream_settings import Late
+
+if TYPE_CHECKING:
+    from ostinato.rule_sets.rules_core import RulesCore
+
+RULES = "rules"
+"""The name of the state variable, for Spark's state reader."""
+
+
+@dataclass(frozen=True, slots=True)
+class RulesTask(BucketTask):
+    """Sent to the executors with every batch."""
+
+    declared: Declaration
+    late: Late
+    fixed: tuple[str, ...]
+    """Changes that are known when the stream starts, as JSON."""
+
+    def new_core(self) -> RulesCore:
+        from ostinato.rule_sets.rules_core import RulesCore
+
+        return RulesCore(self.declared, self.fingerprint, self.late, self.fixed)
+
+    def rows(self, results: pa.Table) -> pa.Table:
+        decided = results.schema.get_field_index(DECIDED)
+        times = from_first_watermark(results.column(decided).combine_chunks())
+        results = results.set_column(decided, results.schema.field(decided), times)
+        return results.rename_columns(self.output.names).cast(self.output)
+
+
+@dataclass(frozen=True, slots=True)
+class FinishRules:
+    """For mapInArrow: states of buckets in; the rows that the end of input gives out, with a column for an error."""
+
+    task: RulesTask
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = (row for batch in batches for row in batch.to_pylist())
+        return rows_or_error(map(self._last_rows, rows), self.task.output)
+
+    def _last_rows(self, stored: dict[str, object]) -> pa.Table:
+        state = BucketState(stored[HEADER], tuple(stored[OPEN_ROWS] or ()), tuple(stored[WAITING] or ()))  # type: ignore[arg-type]
+        step = self.task.worker.advance(
+            state, None, NO_TIME, finished=True, reports=False, read_rules=lambda: stored[RULES]
+        )
+        return self.task.rows(step.results)
