@@ -34,11 +34,11 @@ class RulesProcessor(BucketProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[Row]:
         packs, changes = [], []
-        for _, pack, change in rows:
-            if change is None:
-                packs.append(pack)
+        for _, pack, *change in rows:  # rules of a static table bring no changes
+            if change and change[0] is not None:
+                changes.append(change[0])
             else:
-                changes.append(change)
+                packs.append(pack)
         arrived = unpack_table(packs, self.task.shipped)
         return self._advance(arrived, timerValues, changes=changes, reports=key[0] == REPORTING_BUCKET)
 

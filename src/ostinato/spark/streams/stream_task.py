@@ -38,26 +38,31 @@ class BucketTask(ABC):
         """The output rows of a step."""
 
     @property
+    def core_key(self) -> object:
+        """Tasks with equal keys share a core. Every batch brings a new copy of the task."""
+        return self.definition
+
+    @property
     def worker(self) -> Any:
         """The core. A Python worker makes it once for all batches."""
-        return _core(_ByDefinition(self))
+        return _core(_ByKey(self))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _ByDefinition:
-    """A task as a key of the cache. Every batch brings a new copy of the task."""
+class _ByKey:
+    """A task as a key of the cache."""
 
     task: BucketTask
 
     def __hash__(self) -> int:
-        return hash(self.task.definition)
+        return hash(self.task.core_key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByDefinition) and other.task.definition == self.task.definition
+        return isinstance(other, _ByKey) and other.task.core_key == self.task.core_key
 
 
 @functools.lru_cache(maxsize=8)
-def _core(key: _ByDefinition) -> StreamCore[Any]:
+def _core(key: _ByKey) -> StreamCore[Any]:
     return key.task.new_core()
 
 
