@@ -31,6 +31,8 @@ from ostinato.streams.stored_state import (
     whole_numbers,
 )
 
+OTHER_QUERY = "STATE_OF_OTHER_QUERY"
+"""The code of errors about a state that another query wrote."""
 QUERY, _KNOWN_UNTIL = b"ostinato.query", b"ostinato.known_until"
 _HEADER = "the header in the state of this stream"
 _STATE_DEPENDS_ON = "its text, types, settings or buckets, or a workload's names, sharing or ratios,"
@@ -186,7 +188,7 @@ def check_columns(opened: OpenBucket, arrived: pa.RecordBatch | None) -> None:
 def other_query(difference: str) -> MatchError:
     """The error for a checkpoint of another query."""
     return MatchError(
-        "STATE_OF_OTHER_QUERY",
+        OTHER_QUERY,
         f"the state of this stream was written by another query: {difference}",
         hint="start the changed query with a new checkpoint; ost.finish_stream returns the open matches of the old one",
     )

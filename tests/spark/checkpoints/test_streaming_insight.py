@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from tests.spark.streams.spark_streams import ABC, START, Source, letters, matching
 
 import ostinato as ost
@@ -58,16 +59,26 @@ def test_finish_refuses_other_folders_settings_and_open_batches(source: Source) 
 def test_a_checkpoint_of_another_query(source: Source) -> None:
     source.add(letters("1", "abb", 0))
     source.run(source.read().transform(matching(ABC)))
-    source.add(letters("1", "c", 60))
+    source.add(letters("1", "c", 60).append_column("unused", pa.array(["a new column"])))
     spaced = ABC.replace("PATTERN", "  /* as before */ PATTERN")
-    source.run(source.read("7 seconds").transform(matching(spaced, max_partial_matches=5_000)))  # may go on
+    wider = source.session.read.parquet(source.input + "/1.parquet").schema
+    may_go_on = matching(spaced, max_partial_matches=5_000, decision_time="decided")
+    found = source.run(source.read("7 seconds", wider).transform(may_go_on))
     source.add(letters("1", "c", 61))
-    for changed in (matching(ABC.replace("HOUR", "DAY")), matching(ABC, buckets=8)):
-        with pytest.raises(Exception, match="STATE_OF_OTHER_QUERY") as caught:
-            source.run(source.read().transform(changed))
-        error = ost.unwrap(caught.value)
-        assert error is not None
-        assert error.code == "STATE_OF_OTHER_QUERY"
+    assert found.num_rows + source.finish().num_rows == 1
+    longer, elsewhere = matching(ABC.replace("HOUR", "DAY")), matching(ABC, buckets=8)
+    assert _refused(source, longer) == "clause: WITHIN INTERVAL '3600' SECOND became WITHIN INTERVAL '86400' SECOND"
+    assert _refused(source, elsewhere) == "buckets: 4 became 8"
+
+
+def _refused(source: Source, changed: Callable[[DataFrame], DataFrame]) -> str:
+    """The difference that the refusal of the changed query names."""
+    with pytest.raises(Exception, match="STATE_OF_OTHER_QUERY") as caught:
+        source.run(source.read().transform(changed))
+    error = ost.unwrap(caught.value)
+    assert error is not None
+    assert error.code == "STATE_OF_OTHER_QUERY"
+    return error.message.partition("another query: ")[2]
 
 
 @pytest.mark.parametrize("there", [("metadata",), ("metadata", "commits", "offsets")], ids=len)

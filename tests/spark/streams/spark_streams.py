@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 import ostinato as ost
 from ostinato.spark.streams.stream_metrics import observed_counts
@@ -94,8 +95,8 @@ class Source:
             self.files += 1
         return self
 
-    def read(self, delay: str | None = "5 seconds") -> DataFrame:
-        schema = self.session.read.parquet(self.input).schema
+    def read(self, delay: str | None = "5 seconds", schema: StructType | None = None) -> DataFrame:
+        schema = schema or self.session.read.parquet(self.input).schema
         df = self.session.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(self.input)
         return df if delay is None else df.withWatermark("ts", delay)
 

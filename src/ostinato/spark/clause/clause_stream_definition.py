@@ -13,8 +13,16 @@ from ostinato.clause.plan.typed_plan import Limits
 from ostinato.expressions.types import Settings
 from ostinato.spark.clause.spark_plan import SparkQuery, plan_query
 from ostinato.spark.shipping.shipped_rows import described
-from ostinato.spark.streams.stream_definition import StreamDefinition, check_same_columns, columns_as_json
+from ostinato.spark.streams.stream_definition import (
+    StreamDefinition,
+    check_same_columns,
+    columns_as_json,
+    settings_values,
+)
 from ostinato.streams.stream_settings import StreamSettings
+
+_OF_OUTPUT = ("late", "decision_time")
+"""Options of a stream that its state doesn't depend on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +61,16 @@ class ClauseDefinition(StreamDefinition):
         stream = StreamSettings(**values["stream"])
         return ClauseDefinition(**{**values, "settings": settings, "limits": limits, "stream": stream})
 
-    def state_values(self) -> object:
-        """All but limits, the treatment of late rows, and columns that the clause doesn't use."""
-        values = asdict(self)
-        del values["limits"], values["columns"], values["stream"]["late"]
-        return values
+    def state_values(self) -> dict[str, Any]:
+        """All but limits, columns that the clause doesn't use, and options that only change the output."""
+        options = {name: value for name, value in asdict(self.stream).items() if name not in _OF_OUTPUT}
+        return {
+            "clause": self.clause,
+            "name of the input": self.input_name,
+            "stored columns": self.shipped,
+            **settings_values(self.settings),
+            **options,
+        }
 
     def query(self, spark: SparkSession) -> SparkQuery:
         """The plan over an empty input with the same columns."""

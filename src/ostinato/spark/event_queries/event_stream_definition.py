@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ostinato.spark.streams.stream_definition import settings_values
 from ostinato.spark.workload_rows.workload_definition import WorkloadDefinition, workload_values
 
 
@@ -27,10 +28,21 @@ class EventsDefinition(WorkloadDefinition):
     def read(values: dict[str, Any]) -> EventsDefinition:
         return EventsDefinition(**workload_values(values))
 
-    def state_values(self) -> object:
-        options = self.options
-        common = [self.queries, self.shipped, asdict(self.settings), options.approximate, options.buckets, self.engines]
+    def state_values(self) -> dict[str, Any]:
+        common = {
+            "queries": self.queries,
+            "stored columns": self.shipped,
+            **settings_values(self.settings),
+            "approximate": self.options.approximate,
+            "buckets": self.options.buckets,
+            "engines": self.engines,
+        }
         if not self.carried:
             return common
         # The state depends on the merged plan and on the statistics that bounds need.
-        return [*common, options.sharing, self.names, self.request.state_needs(self.names)]
+        return {
+            **common,
+            "sharing": self.options.sharing,
+            "names": self.names,
+            **self.request.state_needs(self.names),
+        }

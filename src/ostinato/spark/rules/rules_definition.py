@@ -12,7 +12,7 @@ from pyspark.sql import types as s
 from ostinato.expressions.types import Settings
 from ostinato.rule_sets.declaration import Declaration, RuleLimits
 from ostinato.spark.shipping.spark_types import arrow_type
-from ostinato.spark.streams.stream_definition import StreamDefinition
+from ostinato.spark.streams.stream_definition import StreamDefinition, settings_values
 from ostinato.streams.stream_settings import Late
 
 
@@ -44,9 +44,15 @@ class RulesDefinition(StreamDefinition):
             }
         )
 
-    def state_values(self) -> object:
+    def state_values(self) -> dict[str, Any]:
         """All but limits and the treatment of late rows."""
-        return [self.keys, self.time, self.columns, self.buckets, self.settings]
+        return {
+            "keys": self.keys,
+            "time": self.time,
+            "columns": [f"{field.name} {field.dataType.simpleString()}" for field in self.fields],
+            "buckets": self.buckets,
+            **settings_values(self.settings),
+        }
 
     @property
     def fields(self) -> list[s.StructField]:

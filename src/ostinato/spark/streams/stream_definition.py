@@ -13,11 +13,15 @@ from pyspark.sql import types as s
 
 from ostinato.errors import MatchError
 from ostinato.expressions.types import Settings
+from ostinato.streams.bucket_state import OTHER_QUERY
+from ostinato.streams.definition_changes import changes_between
 from ostinato.streams.step import fingerprint_of
 from ostinato.streams.stored_state import reading
 
-FORMAT = 2
+FORMAT = 3
 """The version of stored definitions."""
+_STATE = "state"
+"""The field of the JSON with the values that the state depends on. A later run compares its own with them."""
 
 
 class StreamDefinition(ABC):
@@ -35,15 +39,16 @@ class StreamDefinition(ABC):
         """The definition with the values of `to_json`."""
 
     @abstractmethod
-    def state_values(self) -> object:
-        """The values that a state depends on. Other values may change between two runs of a stream."""
+    def state_values(self) -> dict[str, Any]:
+        """The values that a state depends on, by the names that messages use. Others may change between two runs."""
 
     keeps: ClassVar[tuple[str, str]]
     """For systems without open partial matches: the content of the state in words, and a hint."""
 
     def to_json(self) -> str:
         values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        return json.dumps({"format": FORMAT, "kind": self.kind, **values}, sort_keys=True, default=_plain)
+        values |= {"format": FORMAT, "kind": self.kind, _STATE: self.state_values()}
+        return json.dumps(values, sort_keys=True, default=_plain)
 
     @property
     def fingerprint(self) -> str:
@@ -64,8 +69,32 @@ def read_definition(text: str, kinds: Iterable[type[Definition]]) -> Definition 
         values = json.loads(text)
         check_format(values.pop("format", None), FORMAT)
         kind = values.pop("kind")
+        del values[_STATE]
         readers = {reader.kind: reader for reader in kinds}
         return readers[kind].read(values) if kind in readers else None  # type: ignore[return-value]
+
+
+def definition_changes(stored: str, now: str) -> list[str]:
+    """The values that the state depends on and that differ between two definitions, in words."""
+    with reading("the definition of this stream"):
+        then, after = json.loads(stored), json.loads(now)
+        check_format(then.get("format"), FORMAT)
+        if then["kind"] != after["kind"]:
+            return [f"kind of query: {then['kind']} became {after['kind']}"]
+        return changes_between(then[_STATE], after[_STATE])
+
+
+def settings_values(settings: Settings) -> dict[str, Any]:
+    """The session's settings, by the names that messages use."""
+    return {_SETTINGS[name]: value for name, value in asdict(settings).items()}
+
+
+_SETTINGS = {
+    "ansi": "ANSI mode",
+    "timezone": "time zone",
+    "double_quoted_identifiers": "double-quoted identifiers",
+    "case_sensitive": "case-sensitive names",
+}
 
 
 def columns_as_json(schema: s.StructType) -> str:
@@ -96,7 +125,7 @@ def check_same_columns(shipped: str, definition: Any) -> None:
     """Raises if the stored definition now ships other columns than the state has."""
     if shipped != definition.shipped:
         raise MatchError(
-            "STATE_OF_OTHER_QUERY",
+            OTHER_QUERY,
             f"the stored rows have the columns {definition.shipped}, but this version would store {shipped}",
             hint="use the versions of Spark and Ostinato that the stream ran with",
         )

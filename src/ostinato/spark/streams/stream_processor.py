@@ -20,15 +20,16 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 
 from ostinato.calls.foreign_errors import ours_or_raise
-from ostinato.errors import carried
+from ostinato.errors import OstinatoError, carried
 from ostinato.kernels.constants import NO_TIME
 from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.spark.shipping.worker_check import Rebuilt, Reduced
 from ostinato.spark.streams.portable_processor import RecordingHandle, processor_or_stand_in
 from ostinato.spark.streams.stream_buckets import BUCKET_STATE, DEFINITION, HEADER, OPEN_ROWS, WAITING
+from ostinato.spark.streams.stream_definition import definition_changes
 from ostinato.spark.streams.stream_packing import pack_results, unpack_table
 from ostinato.spark.streams.stream_task import BucketTask
-from ostinato.streams.bucket_state import EMPTY, BucketState
+from ostinato.streams.bucket_state import EMPTY, OTHER_QUERY, BucketState, other_query
 
 if TYPE_CHECKING:
     from ostinato.streams.step import Step
@@ -104,7 +105,7 @@ class BucketProcessor(StatefulProcessor):
             step = self._step(before.state, arrived, self._watermark_us(now), **more)
             rows = self.task.rows(step.results)
         except Exception as error:  # sent as a row: Spark would wrap an exception in a Python traceback
-            yield _emitted(error=carried(ours_or_raise(error)))
+            yield _emitted(error=carried(self._explained(ours_or_raise(error))))
             return
         after = self._store(before, step)
         counts = step.counts
@@ -113,6 +114,12 @@ class BucketProcessor(StatefulProcessor):
         yield _emitted(packs[0], counts=(counts.rows, counts.late_rows, counts.matches, *changes))
         for pack in packs[1:-1]:
             yield _emitted(pack)
+
+    def _explained(self, error: OstinatoError) -> OstinatoError:
+        """The error. If the state is of another query, it says how the stored definition differs."""
+        stored = self._definition.get() if error.code == OTHER_QUERY else None
+        changes = [] if stored is None else definition_changes(stored[0], self.task.definition)
+        return other_query("; ".join(changes)) if changes else error
 
     def _step(self, state: BucketState, arrived: pa.Table, watermark_us: int) -> Step[Any]:
         step: Step[Any] = self.task.worker.advance(state, arrived, watermark_us)

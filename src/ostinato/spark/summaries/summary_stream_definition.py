@@ -65,17 +65,17 @@ class SummaryDefinition(StreamDefinition):
             }
         )
 
-    def state_values(self) -> object:
+    def state_values(self) -> dict[str, Any]:
         """All but the form of answers and the condition of asking rows. Whether rows ask at all can't change."""
-        return [
-            asdict(self.query),
-            asdict(self.roles),
-            self.buckets,
-            self.columns,
-            self.trigger is not None,
-            self.settings.timezone,
-            VERSION,
-        ]
+        return {
+            **asdict(self.query),
+            **asdict(self.roles),
+            "buckets": self.buckets,
+            "stored columns": [f"{name} {kind.simpleString()}" for name, kind in self.spark_types.items()],
+            "rows ask": self.trigger is not None,
+            "time zone": self.settings.timezone,
+            "format": VERSION,
+        }
 
     @property
     def spark_types(self) -> dict[str, s.DataType]:

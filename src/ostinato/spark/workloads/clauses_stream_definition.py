@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ostinato.clause.language.clause_query import ClauseQuery, as_clause_query
 from ostinato.clause.language.clause_render import render_clause
 from ostinato.expressions.render import render_expression
+from ostinato.spark.streams.stream_definition import settings_values
 from ostinato.spark.workload_rows.workload_definition import WorkloadDefinition, workload_values
 
 
@@ -27,11 +28,17 @@ class ClausesDefinition(WorkloadDefinition):
     def read(values: dict[str, Any]) -> ClausesDefinition:
         return ClausesDefinition(**{**workload_values(values), "input_names": tuple(values["input_names"])})
 
-    def state_values(self) -> object:
+    def state_values(self) -> dict[str, Any]:
         """The state depends on the merged plan and on the statistics that bounds need."""
-        apart = self.options.sharing == "never"
-        settings = (asdict(self.settings), self.options.buckets, apart, self.request.state_needs(self.names))
-        return [list(map(_identity, self.parsed())), self.names, self.shipped, *settings]
+        return {
+            "queries": list(map(_identity, self.parsed())),
+            "names": self.names,
+            "stored columns": self.shipped,
+            **settings_values(self.settings),
+            "buckets": self.options.buckets,
+            "matched apart": self.options.sharing == "never",
+            **self.request.state_needs(self.names),
+        }
 
     def parsed(self) -> list[ClauseQuery]:
         """The queries, parsed again."""

@@ -1,0 +1,42 @@
+"""The values that a stored state depends on, then and now -> the differences, in words. No Spark here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+ABSENT = "nothing"
+
+
+def changes_between(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """One text for each value that differs: its name, the old value and the new one.
+
+    Of texts with several lines only the lines that differ are shown.
+
+    >>> changes_between({"buckets": 64, "eager": False}, {"buckets": 8, "eager": False})
+    ['buckets: 64 became 8']
+    >>> changes_between(
+    ...     {"clause": "PATTERN (A)\\nDEFINE A AS x > 1"}, {"clause": "PATTERN (A)\\nDEFINE A AS x > 2"}
+    ... )
+    ['clause: DEFINE A AS x > 1 became DEFINE A AS x > 2']
+    """
+    names = dict.fromkeys((*then, *now))
+    return [f"{name}: {_change(then.get(name), now.get(name))}" for name in names if then.get(name) != now.get(name)]
+
+
+def _change(then: Any, now: Any) -> str:
+    before, after = _lines(then), _lines(now)
+    gone = [line for line in before if line not in after]
+    come = [line for line in after if line not in before]
+    if not gone and not come:  # the same lines in another order
+        gone, come = before, after
+    return f"{'; '.join(gone) or ABSENT} became {'; '.join(come) or ABSENT}"
+
+
+def _lines(value: Any) -> list[str]:
+    """The value as text: one element for each line, and for each element of a list."""
+    if value is None:
+        return []
+    if isinstance(value, list | tuple):
+        return [line for element in value for line in _lines(element)]
+    return [line.strip() for line in str(value).split("\n")]
