@@ -15,9 +15,7 @@ def changes_between(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str
 
     >>> changes_between({"buckets": 64, "eager": False}, {"buckets": 8, "eager": False})
     ['buckets: 64 became 8']
-    >>> changes_between(
-    ...     {"clause": "PATTERN (A)\\nDEFINE A AS x > 1"}, {"clause": "PATTERN (A)\\nDEFINE A AS x > 2"}
-    ... )
+    >>> changes_between({"clause": "PATTERN (A)\\nDEFINE A AS x > 1"}, {"clause": "PATTERN (A)\\nDEFINE A AS x > 2"})
     ['clause: DEFINE A AS x > 1 became DEFINE A AS x > 2']
     """
     names = dict.fromkeys((*then, *now))
