@@ -16,7 +16,7 @@ from ostinato.correlations.task.correlation_task import CorrelationOptions
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.types import Settings
 from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
-from ostinato.spark.streams.stream_definition import check_format
+from ostinato.streams.stored_definition import check_format
 from ostinato.streams.stored_state import reading
 
 FORMAT = 1

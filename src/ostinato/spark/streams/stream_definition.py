@@ -14,14 +14,9 @@ from pyspark.sql import types as s
 from ostinato.errors import MatchError
 from ostinato.expressions.types import Settings
 from ostinato.streams.bucket_state import OTHER_QUERY
-from ostinato.streams.definition_changes import changes_between
 from ostinato.streams.step import fingerprint_of
+from ostinato.streams.stored_definition import DEFINITION, FORMAT, STATE, check_format
 from ostinato.streams.stored_state import reading
-
-FORMAT = 3
-"""The version of stored definitions."""
-_STATE = "state"
-"""The field of the JSON with the values that the state depends on. A later run compares its own with them."""
 
 
 class StreamDefinition(ABC):
@@ -47,7 +42,7 @@ class StreamDefinition(ABC):
 
     def to_json(self) -> str:
         values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        values |= {"format": FORMAT, "kind": self.kind, _STATE: self.state_values()}
+        values |= {"format": FORMAT, "kind": self.kind, STATE: self.state_values()}
         return json.dumps(values, sort_keys=True, default=_plain)
 
     @property
@@ -65,23 +60,13 @@ Definition = TypeVar("Definition", bound=StreamDefinition)
 
 def read_definition(text: str, kinds: Iterable[type[Definition]]) -> Definition | None:
     """The stored definition; None if it is of another kind than these. Raises STATE_FORMAT if it is damaged."""
-    with reading("the definition of this stream"):
+    with reading(DEFINITION):
         values = json.loads(text)
-        check_format(values.pop("format", None), FORMAT)
+        check_format(values.pop("format", None))
         kind = values.pop("kind")
-        del values[_STATE]
+        del values[STATE]
         readers = {reader.kind: reader for reader in kinds}
         return readers[kind].read(values) if kind in readers else None  # type: ignore[return-value]
-
-
-def definition_changes(stored: str, now: str) -> list[str]:
-    """The values that the state depends on and that differ between two definitions, in words."""
-    with reading("the definition of this stream"):
-        then, after = json.loads(stored), json.loads(now)
-        check_format(then.get("format"), FORMAT)
-        if then["kind"] != after["kind"]:
-            return [f"kind of query: {then['kind']} became {after['kind']}"]
-        return changes_between(then[_STATE], after[_STATE])
 
 
 def settings_values(settings: Settings) -> dict[str, Any]:
@@ -109,16 +94,6 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "to_values"):
         return value.to_values()
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value.value
-
-
-def check_format(form: Any, expected: int) -> None:
-    """Raises STATE_FORMAT for the format of another version."""
-    if form != expected:
-        raise MatchError(
-            "STATE_FORMAT",
-            f"the state was written in format {form}, this version reads format {expected}",
-            hint="use the version of Ostinato that wrote it",
-        )
 
 
 def check_same_columns(shipped: str, definition: Any) -> None:

@@ -26,10 +26,10 @@ from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.spark.shipping.worker_check import Rebuilt, Reduced
 from ostinato.spark.streams.portable_processor import RecordingHandle, processor_or_stand_in
 from ostinato.spark.streams.stream_buckets import BUCKET_STATE, DEFINITION, HEADER, OPEN_ROWS, WAITING
-from ostinato.spark.streams.stream_definition import definition_changes
 from ostinato.spark.streams.stream_packing import pack_results, unpack_table
 from ostinato.spark.streams.stream_task import BucketTask
 from ostinato.streams.bucket_state import EMPTY, OTHER_QUERY, BucketState, other_query
+from ostinato.streams.stored_definition import definition_changes
 
 if TYPE_CHECKING:
     from ostinato.streams.step import Step

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ostinato.streams.definition_changes import changes_between
+from ostinato.streams.stored_definition import changes_between
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,44 @@
-"""The values that a stored state depends on, then and now -> the differences, in words. No Spark here."""
+"""Stored definitions of queries: their format, and the differences between two of them in words. No Spark here.
+
+A definition is JSON: the format, the kind of query, its values, and in STATE those that the state depends on, by the
+names that messages use.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
+from ostinato.errors import MatchError
+from ostinato.streams.stored_state import reading
+
+FORMAT = 3
+"""The version of stored definitions."""
+STATE = "state"
+DEFINITION = "the definition of this stream"
+"""The subject of messages about it."""
 ABSENT = "nothing"
+
+
+def check_format(form: Any, expected: int = FORMAT) -> None:
+    """Raises STATE_FORMAT for a definition of another version."""
+    if form != expected:
+        raise MatchError(
+            "STATE_FORMAT",
+            f"the state was written in format {form}, this version reads format {expected}",
+            hint="use the version of Ostinato that wrote it",
+        )
+
+
+def definition_changes(stored: str, now: str) -> list[str]:
+    """The values that the state depends on and that differ between two definitions, in words."""
+    with reading(DEFINITION):
+        then, after = json.loads(stored), json.loads(now)
+        check_format(then.get("format"))
+        if then["kind"] != after["kind"]:
+            return [f"kind of query: {then['kind']} became {after['kind']}"]
+        return changes_between(then[STATE], after[STATE])
 
 
 def changes_between(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
