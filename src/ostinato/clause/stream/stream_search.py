@@ -12,6 +12,7 @@ from ostinato.clause.matching.match_engine import SearchResult
 from ostinato.clause.matching.nfa_tables import BITS
 from ostinato.clause.matching.spans import Spans, keys_of
 from ostinato.clause.plan.match_plan import MatchPlan
+from ostinato.clause.plan.rows_around import rows_around
 from ostinato.clause.plan.slicing import margins_of
 from ostinato.clause.query.clause import MatchMode, Output
 from ostinato.clause.task.clause_worker import Window, Worker
@@ -29,21 +30,21 @@ class Needs:
 
     before: int
     """The number of rows before the next start that stay in the state."""
+    numbers: bool
+    """Whether the plan reads MATCH_NUMBER(), so that one row of every key with a match stays."""
     after: int
     """The number of rows that must follow a row before it may be in a match."""
 
 
 def needs_of(plan: MatchPlan) -> Needs:
-    margins, nfa = margins_of(plan), plan.nfa
-    reads_number = any(
-        isinstance(node, MatchNumber) for expr in (*plan.run_conditions, *plan.slots) for node in walk(expr)
-    )
-    # The state knows a key by its rows: one row must stay if it matters that the key had rows.
-    must_stay = reads_number or nfa.at_start != nfa.elsewhere
+    nfa = plan.nfa
+    numbers = any(isinstance(node, MatchNumber) for expr in (*plan.run_conditions, *plan.slots) for node in walk(expr))
+    # The state knows a key by its rows: for `^`, one row must stay to show that the key had rows.
+    begins = nfa.at_start != nfa.elsewhere
     # A following row shows that `A $` doesn't end at a row. INCREMENTAL MATCHES must wait for it.
     ends = any(ACCEPT_AT_END in state.choices for state in nfa.states)
     must_follow = ends and plan.bound.clause.mode is MatchMode.INCREMENTAL
-    return Needs(max(margins.before, int(must_stay)), max(margins.after, int(must_follow)))
+    return Needs(max(rows_around(plan).before, int(begins)), numbers, max(margins_of(plan).after, int(must_follow)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,8 @@ class StreamSearch:
     ) -> KeyMatches:
         key_at = window.columns.ordered.key_at
         first, key_end = key_at[:-1], key_at[1:]
-        stays_from = key_end if finished else np.maximum(first, next_start - self.needs.before)
+        before = np.maximum(self.needs.before, (searched.number > 0) & self.needs.numbers)
+        stays_from = key_end if finished else np.maximum(first, next_start - before)
         covered_until = keys.covered_until
         if self.shows_unmatched:
             matches = searched.matches

@@ -15,7 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.clause.plan.match_plan import MatchPlan
-from ostinato.clause.plan.slicing import margins_of, slicing_of
+from ostinato.clause.plan.rows_around import rows_around
+from ostinato.clause.plan.slicing import slicing_of
 from ostinato.rows.column_names import PREFIX
 from ostinato.streams.bucket_state import check_kept_rows
 from ostinato.streams.stored_state import check, check_ranges, whole_numbers
@@ -73,7 +74,7 @@ class Reach:
 
     def __init__(self, plans: Sequence[MatchPlan]) -> None:
         self.extents = [slicing_of(plan).shared for plan in plans]
-        self.before = max(margins_of(plan).before for plan in plans)
+        self.before = max(rows_around(plan).before for plan in plans)
 
     def may_begin(self, rows_to_next: Ints, time_us: Ints, known_until: int) -> Mask:
         """Whether a match with a future row may contain each row. `rows_to_next`: distance to the next row of its
