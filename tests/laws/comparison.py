@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 from tests.cases import Case
 from tests.laws.declined import Declined
 
+from ostinato.calls.id_columns import IdColumns
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import MatchError
@@ -18,6 +20,12 @@ from ostinato.reference.clause_oracle import match_rows
 def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
     """The rows of a table. Without columns, each row is an empty tuple."""
     return [tuple(row.values()) for row in table.to_pylist()]
+
+
+def with_ids(text: str) -> MatchRecognize:
+    """The clause; for every second text with ids of matches and runs, because these need the labels of matches."""
+    clause = parse_clause(text)
+    return replace(clause, ids=IdColumns("the_match", "the_run")) if len(text) % 2 else clause
 
 
 def difference(text: str, table: pa.Table, declined: Declined) -> str | None:

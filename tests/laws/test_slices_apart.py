@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,10 +14,11 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from tests.cases import Case, load_cases
 from tests.examples import examples
-from tests.laws.comparison import rows_of
+from tests.laws.comparison import rows_of, with_ids
 from tests.laws.declined import CLAUSES, Declined
 from tests.laws.strategies import clauses, tables
 
+from ostinato.calls.id_columns import IdColumns
 from ostinato.clause.language.clause_binding import bind
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.plan.match_plan import make_plan
@@ -108,7 +110,7 @@ def _ranges(local: EvaluatedPlan, batch: object, shipped: pa.Table, cuts: list[i
 
 def check(text: str, table: pa.Table, cuts: list[int]) -> None:
     with DECLINED.example():
-        query = parse_clause(text)
+        query = with_ids(text)
         if not query.order_by:
             DECLINED.leave_out("nothing to slice by: there is no ORDER BY")
         unsliced = answer(query, table)
@@ -171,3 +173,14 @@ def test_cases(case: Case, rows: int) -> None:
     if declined_by_tasks(make_plan(bind(query, case.table().column_names))) is None:
         cuts = list(range(0, case.table().num_rows, rows))
         assert answer_in_slices(query, case.table(), cuts)[0] == unsliced
+
+
+def test_ids_at_an_edge_count_rows_that_the_seam_does_not_have() -> None:
+    """The match begins at the last of three rows of one time, and the seam has at most one of the others."""
+    table = pa.table({"t": [0, 0, 0, 0, 0, 1, 2], "x": [0, 0, 0, 0, 1, 2, 3]})
+    text = "ORDER BY t MEASURES A.x AS x PATTERN (A B C) DEFINE A AS x = 1, B AS x = 2, C AS x >= 3"
+    query = replace(parse_clause(text), ids=IdColumns("the_match", "the_run"))
+    unsliced = answer(query, table)
+    assert isinstance(unsliced, Counter)
+    assert len(unsliced) == 1
+    assert answer_in_slices(query, table, [5])[0] == unsliced

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.cases import Case, load_cases
 from tests.examples import examples
 from tests.laws.clause_workloads import long_tables
-from tests.laws.comparison import rows_of
+from tests.laws.comparison import rows_of, with_ids
 from tests.laws.declined import CLAUSES, Declined
 from tests.laws.strategies import clauses, tables
 
@@ -53,7 +53,7 @@ def answer(query: MatchRecognize, table: pa.Table, parallel: Parallel) -> list[s
 def answer_unsliced(text: str, table: pa.Table) -> tuple[MatchRecognize, list[str] | str]:
     """The query, and its answer without slices."""
     with DECLINED.example():
-        query = parse_clause(text)
+        query = with_ids(text)
         unsliced = answer(query, table, Parallel())
     DECLINED.answered(rows=isinstance(unsliced, list) and bool(unsliced))
     return query, unsliced

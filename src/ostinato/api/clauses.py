@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from ostinato.api.clause_builder import PatternQuery
 from ostinato.api.query import ColumnNames, LocalCall, Query, default_columns
 from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.calls.id_columns import NO_IDS
 from ostinato.calls.options import known_names
 from ostinato.calls.shown_objects import short_repr
 from ostinato.clause.language.clause_parser import NO_DEFAULTS, DefaultColumns, parse_clause
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class ClauseOptionNames(TypedDict, total=False):
-    """The options of a clause. All but the first are for Spark: see `ost.sql`."""
+    """The options of a clause: see `ost.sql`. In this process, a clause has the first and the last two."""
 
     max_partial_matches: int
     sort: SortBy
@@ -49,6 +50,8 @@ class ClauseOptionNames(TypedDict, total=False):
     eager: bool
     buckets: int
     decision_time: str | None
+    match_id: str | None
+    run_id: str | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -62,7 +65,7 @@ class MatchRecognizeQuery(Query):
     @property
     def clause_query(self) -> ClauseQuery:
         """The parsed clause, and the SELECT around it."""
-        return as_clause_query(self.source, self.defaults)
+        return as_clause_query(self.source, self.defaults).with_ids(self.options.ids)
 
     def to_sql(self) -> str:
         """Returns the text of the query, with its defaults filled in."""
@@ -77,18 +80,20 @@ class MatchRecognizeQuery(Query):
         spark_dataframe(df, hint="ost.match(query, table) answers it in this process")
         settings, query = session_settings(df), self.clause_query
         if settings.double_quoted_identifiers and isinstance(self.source, str) and query.text is None:
-            query = ClauseQuery(parse_clause(self.source, double_quoted_identifiers=True, defaults=self.defaults))
+            clause = parse_clause(self.source, double_quoted_identifiers=True, defaults=self.defaults)
+            query = ClauseQuery(clause).with_ids(self.options.ids)
         return selected_dataframe(query, match_dataframe(query.clause, df, self.options, settings))
 
     def in_process(self, table: TableLike, call: LocalCall) -> pa.Table:
         """Returns the rows of the clause over a table."""
         from ostinato.local.local_clause import match_table
 
-        if replace(self.options, limits=Limits()) != DEFAULT_OPTIONS:
+        if replace(self.options, limits=Limits(), ids=NO_IDS) != DEFAULT_OPTIONS:
             raise QueryError(
                 "INVALID_OPTION",
                 "sort, memory_budget, skew, late, eager, buckets and decision_time are for Spark",
-                hint="in this process a clause has max_partial_matches, and ost.match has workers and slice_rows",
+                hint="in this process a clause has max_partial_matches, match_id and run_id, and ost.match has workers"
+                " and slice_rows",
             )
         query, limits = self.clause_query, self.options.limits
         matches = match_table(query.clause, table, settings=call.settings, limits=limits, parallel=call.parallel)

@@ -30,6 +30,8 @@ def match(
     max_matches: int | None = None,
     numbers: Numbers | None = None,
     approximate: bool | None = None,
+    match_id: str | None = None,
+    run_id: str | None = None,
     workers: int = 1,
     slice_rows: int | None = None,
     ansi: bool = True,
@@ -45,7 +47,8 @@ def match(
 
     `keys`, `time` and `type` name the columns for clauses that the text leaves out (PARTITION BY or GROUP BY, ORDER BY
     or TIME, TYPE). `max_partial_matches` limits the search. `max_matches`, `numbers` and `approximate` are options of
-    event queries: see `ost.events`.
+    event queries: see `ost.events`. `match_id` and `run_id` name columns to add, with ids that a match keeps in every
+    run of the query.
 
     With `workers` above 1, that many threads match slices of `slice_rows` rows. Slices may divide a partition. The
     result stays the same. Without `slice_rows`, one thread matches if more threads would gain nothing. With a
@@ -62,6 +65,8 @@ def match(
         "max_matches": max_matches,
         "numbers": numbers,
         "approximate": approximate,
+        "match_id": match_id,
+        "run_id": run_id,
     }
     given = {name: value for name, value in options.items() if value is not None}
     ready = as_query(query, keys=keys, time=time, type=type, **given)

@@ -140,7 +140,9 @@ def _measure_lines(plan: MatchPlan) -> list[str]:
     """One line for each measure: the values read from the match, and the expression that Spark computes from them."""
     bound = plan.bound
     lines = []
-    for i, (measure, outer) in enumerate(zip(bound.clause.measures, plan.outer, strict=True)):
+    written = bound.clause.measures
+    measures = (*written, *bound.measures[len(written) :])  # those that options add have no text
+    for i, (measure, outer) in enumerate(zip(measures, plan.outer, strict=True)):
         used = [node.name for node in walk(outer) if isinstance(node, Column)]
         marks = {name: f"[{number}]" for number, name in enumerate(dict.fromkeys(used), start=1)}
         if isinstance(outer, Column):

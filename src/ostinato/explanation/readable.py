@@ -20,6 +20,7 @@ from ostinato.expressions.syntax import (
     Field,
     Lambda,
     Literal,
+    MatchIdentity,
     MatchNumber,
     Name,
     Navigation,
@@ -160,6 +161,8 @@ def _as_written(expr: Expr, unions: Unions) -> Expr:
             return Call(name, written, distinct, "final" if final else None)
         case MatchNumber():
             return Call("match_number")
+        case MatchIdentity(kind):
+            return Call(f"{kind}_id")
         case RowClassifier():
             return Call("classifier")
         case _:

@@ -17,6 +17,7 @@ from ostinato.expressions.syntax import (
     Field,
     Lambda,
     Literal,
+    MatchIdentity,
     MatchNumber,
     Name,
     Navigation,
@@ -76,6 +77,8 @@ def render_expression(expr: Expr, leaf: Callable[[Expr], str | None] = lambda ex
             return f"{names if len(parameters) == 1 else f'({names})'} -> {inner(body)}"
         case MatchNumber():
             return "MATCH_NUMBER()"
+        case MatchIdentity(kind):
+            return f"{kind.upper()}_ID()"
         case RowClassifier():
             return "CLASSIFIER()"
         case Navigation():

@@ -11,6 +11,7 @@ import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
+from ostinato.calls.id_columns import IdKind
 from ostinato.errors import Span
 
 
@@ -172,6 +173,16 @@ class MatchNumber:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class MatchIdentity:
+    """The id of the match or of its run (`rows/match_ids.py`). No text stands for it: an option adds it to measures."""
+
+    kind: IdKind
+    rule: str = ""
+    """The name of the rule that the match belongs to."""
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
 class Anchor(enum.Enum):
     """The end of a variable's rows from which a navigation counts."""
 
@@ -229,6 +240,7 @@ Expr = (
     | Column
     | RowClassifier
     | MatchNumber
+    | MatchIdentity
     | Navigation
     | Aggregate
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,8 @@ from ostinato.clause.plan.slicing import slicing_of
 from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.clause.task.clause_worker import Window, Worker
 from ostinato.errors import MatchError
-from ostinato.rows.batches import OutputRows, batch_of
+from ostinato.rows.batches import Batch, OutputRows, batch_of
+from ostinato.rows.match_ids import ORDINAL, tie_ordinals
 from ostinato.rows.matches import chosen
 from ostinato.slices.cutting import one_span
 from ostinato.slices.handover import NOWHERE, end_of_runs, meeting_row, quiet_rows, within_reach
@@ -68,6 +69,8 @@ class SliceWorker:
         batch = batch_of(table, self.conditions)
         ordered = worker.order(batch, sorts_keys=True)
         in_order = batch.in_order(ordered)
+        if worker.plan.has_ids:
+            in_order = _with_ordinals(in_order, worker, ordered.key_at)
         table = pa.table(in_order.arrays)
         window = worker.window(in_order, ordered._replace(rows=None))
         key_at = ordered.key_at
@@ -188,3 +191,9 @@ class SliceWorker:
         if head_end >= tail_first:
             return SliceEdge(key_slice, rows, rows.slice(0, 0))
         return SliceEdge(key_slice, rows.slice(0, head_end), rows.slice(tail_first))
+
+
+def _with_ordinals(batch: Batch, worker: Worker, key_at: NDArray[np.int64]) -> Batch:
+    """The batch with the ordinals of its rows, which a seam doesn't know. Equal rows are always in one slice."""
+    order = [batch.arrays[key.column] for key in worker.bound.order_by]
+    return replace(batch, arrays={**batch.arrays, ORDINAL: pa.array(tie_ordinals(order, key_at))})

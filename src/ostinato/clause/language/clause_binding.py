@@ -23,6 +23,7 @@ from ostinato.expressions.syntax import (
     Expr,
     Field,
     Literal,
+    MatchIdentity,
     MatchNumber,
     Name,
     Navigation,
@@ -44,6 +45,7 @@ def bind(clause: MatchRecognize, columns: Sequence[str], *, case_sensitive: bool
     measures = tuple(
         Measure(measure.name, _Binder(names, in_define=False).bind(measure.expression)) for measure in clause.measures
     )
+    measures += tuple(Measure(name, MatchIdentity(kind, clause.ids.rule)) for kind, name in clause.ids.by_kind())
     conditions = {
         definition.variable: _Binder(names, in_define=True).bind(definition.condition)
         for definition in clause.definitions

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
+from ostinato.calls.id_columns import IdColumns
 from ostinato.clause.language.clause_parser import NO_DEFAULTS, DefaultColumns, parse_clause
 from ostinato.clause.language.clause_render import render_clause
 from ostinato.clause.language.select_list import Item, read_items
@@ -33,6 +34,10 @@ class ClauseQuery:
     columns: tuple[str, ...] = ()
     """New names for the clause's columns: `AS alias (a, b)`; empty if they keep their own."""
     text: str | None = None
+
+    def with_ids(self, ids: IdColumns) -> ClauseQuery:
+        """The query whose clause also has these columns."""
+        return replace(self, clause=replace(self.clause, ids=ids)) if ids != self.clause.ids else self
 
     def select(self, output: pa.Table, settings: Settings) -> pa.Table:
         """The selected columns of the clause's rows."""

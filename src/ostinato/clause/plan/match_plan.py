@@ -19,6 +19,7 @@ from ostinato.expressions.syntax import (
     Column,
     Expr,
     Literal,
+    MatchIdentity,
     MatchNumber,
     Navigation,
     RowClassifier,
@@ -88,12 +89,18 @@ class MatchPlan:
         return next(item.name for item in self.inputs if item.expr == expr)
 
     @property
+    def has_ids(self) -> bool:
+        """Whether the output has ids of matches or runs."""
+        return any(isinstance(slot, MatchIdentity) for slot in self.slots)
+
+    @property
     def needs_path(self) -> bool:
         """Whether the output needs the labels of a match's rows."""
         if self.bound.shows_all_rows:
             return True
         return any(
             isinstance(slot, Aggregate)
+            or (isinstance(slot, MatchIdentity) and slot.kind == "match")
             or (isinstance(slot, Navigation) and (slot.rows is not None or depends_on_match(slot.operand)))
             for slot in self.slots
         )
@@ -242,7 +249,7 @@ class SlotColumns:
         return self._replaced(spread(expr))
 
     def _replaced(self, expr: Expr) -> Expr:
-        if isinstance(expr, Navigation | Aggregate | MatchNumber):
+        if isinstance(expr, Navigation | Aggregate | MatchNumber | MatchIdentity):
             return self._slot(expr)
         return rebuild(expr, self._replaced)
 

@@ -18,6 +18,7 @@ from ostinato.expressions.syntax import (
     Aggregate,
     Expr,
     Literal,
+    MatchIdentity,
     MatchNumber,
     Navigation,
     RowClassifier,
@@ -129,7 +130,7 @@ def _slot_type(slot: Expr, operand_type: Callable[[Expr], pa.DataType], settings
     match slot:
         case MatchNumber():
             return t.INT64
-        case Navigation(operand=RowClassifier()):
+        case MatchIdentity() | Navigation(operand=RowClassifier()):
             return t.STRING
         case Navigation(operand=operand):
             return operand_type(operand)

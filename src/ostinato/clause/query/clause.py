@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from ostinato.calls.id_columns import NO_IDS, IdColumns
 from ostinato.clause.query.pattern import Pattern
 from ostinato.errors import Span
 from ostinato.expressions.syntax import Expr, Name
@@ -110,6 +111,8 @@ class MatchRecognize:
     max_length: int | None = None
     subsets: tuple[Subset, ...] = ()
     definitions: tuple[Definition, ...] = ()
+    ids: IdColumns = NO_IDS
+    """Columns that an option of the caller adds to the measures. The text of the clause doesn't have them."""
     input_name: str | None = None
     text: str | None = field(default=None, compare=False, repr=False)
 

@@ -12,8 +12,18 @@ from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.clause.task.measure_aggregates import aggregate_array
 from ostinato.clause.task.sorted_columns import SortedColumns
 from ostinato.expressions.evaluate import evaluate
-from ostinato.expressions.syntax import Aggregate, Anchor, Expr, MatchNumber, Navigation, RowClassifier, RowSet
+from ostinato.expressions.syntax import (
+    Aggregate,
+    Anchor,
+    Expr,
+    MatchIdentity,
+    MatchNumber,
+    Navigation,
+    RowClassifier,
+    RowSet,
+)
 from ostinato.expressions.values.vectors import Vector, from_arrow
+from ostinato.rows.match_ids import RowIdentities, as_ids, label_runs, match_digests, run_digests
 from ostinato.rows.match_navigation import labels_at, target_rows
 from ostinato.rows.matches import Frames, Matches
 
@@ -31,6 +41,8 @@ class SlotReader:
         match slot:
             case MatchNumber():
                 return pa.array(matches.number[frames.match])
+            case MatchIdentity():
+                return self._ids(slot, matches).take(pa.array(frames.match))
             case Navigation():
                 rows = target_rows(
                     matches,
@@ -49,6 +61,19 @@ class SlotReader:
                 ansi = self.typed.settings.ansi
                 return aggregate_array(slot, kind, matches, frames, self._member(slot.rows), args, ansi=ansi)
         raise AssertionError(slot)
+
+    def _ids(self, slot: MatchIdentity, matches: Matches) -> pa.Array:
+        """The id of each match."""
+        keys = [self.columns.at_rows(name, matches.start) for name in self.typed.plan.bound.partition_by]
+        runs = run_digests(slot.rule, keys, self._row_identities(matches.start))
+        if slot.kind == "run":
+            return as_ids(runs)
+        last = matches.start + np.maximum(matches.length - 1, 0)
+        return as_ids(match_digests(runs, label_runs(matches, self.variables), self._row_identities(last)))
+
+    def _row_identities(self, rows: NDArray[np.int64]) -> RowIdentities:
+        order = [self.columns.at_rows(key.column, rows) for key in self.typed.plan.bound.order_by]
+        return RowIdentities(order, self.columns.ordinals[rows])
 
     def _member(self, rows: RowSet) -> NDArray[np.bool_] | None:
         return None if rows is None else np.array([name in rows for name in self.variables], np.bool_)

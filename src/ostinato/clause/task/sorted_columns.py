@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -13,6 +14,7 @@ from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.expressions.evaluate import evaluate
 from ostinato.expressions.syntax import Expr, Literal, Navigation
 from ostinato.expressions.values.vectors import Vector, from_arrow
+from ostinato.rows.match_ids import ORDINAL, tie_ordinals
 from ostinato.rows.ordering import Ordered
 from ostinato.rows.times import microseconds_of
 
@@ -90,6 +92,15 @@ class SortedColumns:
                 inside = (target >= np.repeat(first, length)) & (target < np.repeat(end, length))
             self._edges[shift] = inside
         return self._edges[shift]
+
+    @functools.cached_property
+    def ordinals(self) -> NDArray[np.int64]:
+        """The ordinals of the rows, by which ids tell rows apart that are equal in ORDER BY."""
+        everywhere = np.arange(self.count)
+        if ORDINAL in self.arrays:
+            return np.asarray(self.at_rows(ORDINAL, everywhere))
+        order = [self.at_rows(key.column, everywhere) for key in self.typed.plan.bound.order_by]
+        return tie_ordinals(order, self.ordered.key_at)
 
     def time_us(self, name: str) -> NDArray[np.int64]:
         """A date or timestamp column in microseconds; NO_TIME where it is NULL."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar, get_args
 
+from ostinato.calls.id_columns import NO_IDS, IdColumns
 from ostinato.calls.options import one_of, whole_number
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.streams.stream_settings import StreamSettings
@@ -40,6 +41,7 @@ class ClauseOptions:
     limits: Limits = Limits()
     batch: BatchOptions = BatchOptions()
     stream: StreamSettings = StreamSettings()
+    ids: IdColumns = NO_IDS
 
     def changed(self, changes: Mapping[str, Any]) -> ClauseOptions:
         """The options with some of them changed, by their names."""
@@ -48,7 +50,7 @@ class ClauseOptions:
             of_part = {name: value for name, value in changes.items() if name in one.__slots__}  # type: ignore[attr-defined]
             return replace(one, **of_part)  # type: ignore[type-var]
 
-        return ClauseOptions(part(self.limits), part(self.batch), part(self.stream))
+        return ClauseOptions(part(self.limits), part(self.batch), part(self.stream), part(self.ids))
 
 
 DEFAULT_OPTIONS = ClauseOptions()

@@ -184,7 +184,8 @@ class SparkQuery:
             try:
                 result = raise_early(matched.selectExpr(*columns))
             except SparkRefused:
-                for measure, expr in zip(self.bound.clause.measures, self.plan.outer, strict=True):
+                for measure, expr in zip(self.bound.clause.measures, self.plan.outer, strict=False):
+                    # Columns that options add come last. Spark never refuses them.
                     self._check(matched, expr, measure.expression)
                 raise
         return result

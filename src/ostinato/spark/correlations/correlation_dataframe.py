@@ -24,7 +24,7 @@ from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Expr
 from ostinato.expressions.types import Settings
 from ostinato.rows.packed_conditions import condition_places
-from ostinato.spark.clause.clause_options import BatchOptions, ClauseOptions
+from ostinato.spark.clause.clause_options import DEFAULT_OPTIONS, ClauseOptions
 from ostinato.spark.clause.spark_plan import SparkQuery, over_columns
 from ostinato.spark.correlations.correlation_columns import PairColumns, ShippedSides
 from ostinato.spark.correlations.correlation_sql import ARCHIVE, LIVE
@@ -141,7 +141,7 @@ def pairs_of(
             "a correlation in ost.sql is for batch DataFrames",
             hint="ost.correlate(query, live=stream).start(output=..., checkpoint=...) takes a stream",
         )
-    if options.batch != BatchOptions() or not options.stream.is_default:
+    if replace(options, limits=Limits()) != DEFAULT_OPTIONS:
         raise QueryError(
             "INVALID_OPTION",
             "of the options of ost.sql a correlation takes max_partial_matches only",

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.calls.id_columns import IdColumns
 from ostinato.calls.options import a_text
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.language.statement_spans import Clause, CommonTable, Statement, read_statement
@@ -45,6 +47,8 @@ def sql(
     eager: bool = False,
     buckets: int = DEFAULT_BUCKETS,
     decision_time: str | None = None,
+    match_id: str | None = None,
+    run_id: str | None = None,
     **tables: DataFrame,
 ) -> DataFrame:
     """The result of a query as a lazy DataFrame.
@@ -57,6 +61,9 @@ def sql(
 
     For clauses over streaming DataFrames (docs/streaming.md): `late` rows are dropped or shown, rows of `eager` streams
     arrive in order, `buckets` is the number of buckets of keys, and `decision_time` names a column to add.
+
+    `match_id` and `run_id` name columns to add to the rows of each clause: ids that a match keeps in every run of the
+    query, on batches and streams.
 
     >>> dips = sql("SELECT * FROM trades MATCH_RECOGNIZE (...)", trades=trades)  # doctest: +SKIP
     """
@@ -75,6 +82,7 @@ def sql(
         Limits(max_partial_matches),
         BatchOptions(sort, memory_budget, skew),
         StreamSettings(late, eager, buckets, decision_time),
+        IdColumns(match_id, run_id),
     )
     return _Answerer(session, tables, options).answer(query, parameter_values(args))
 
@@ -134,7 +142,7 @@ class _Answerer:
                 input_name=clause.input_name,
                 double_quoted_identifiers=settings.double_quoted_identifiers,
             )
-            return match_dataframe(query, source, self.options, settings)
+            return match_dataframe(replace(query, ids=self.options.ids), source, self.options, settings)
 
     def _pairs(self, statement: Statement, correlation: CorrelationText, args: Args) -> DataFrame:
         """The pairs of matches of a correlation."""

@@ -154,6 +154,8 @@ def _waits_for_more(plan: MatchPlan) -> str | None:
         return "on a stream `^` has to remember every partition, and the shared matcher forgets those without matches"
     if margins_of(plan).after:
         return "on a stream NEXT waits for further rows, and a shared match leaves with its last row"
+    if plan.has_ids:
+        return "on a stream the shared matcher doesn't store by what ids tell equal rows apart"
     if any(isinstance(node, MatchNumber) for slot in plan.slots for node in walk(slot)):
         return "on a stream a shared match has no MATCH_NUMBER(): others may begin earlier and end later"
     return None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ostinato.clause.plan.match_plan import MatchPlan, slot_name
 from ostinato.clause.task.sorted_columns import SortedColumns
-from ostinato.expressions.syntax import Aggregate, Anchor, Expr, MatchNumber, Navigation, RowClassifier
+from ostinato.expressions.syntax import Aggregate, Anchor, Expr, MatchIdentity, MatchNumber, Navigation, RowClassifier
 from ostinato.rows.batches import OutputRows
 from ostinato.rows.match_navigation import NO_ROW
 from ostinato.workloads.plan.clause_groups import ClauseProgram
@@ -37,7 +37,7 @@ def _reads_visited(slot: Expr, skipped: set[str]) -> bool:
             return skip == 0
         case Navigation(rows=rows):
             return rows is None or not rows & skipped
-        case Aggregate():
+        case Aggregate() | MatchIdentity():
             return False
         case _:
             return True
