@@ -1,8 +1,8 @@
 """Keys, ORDER BY values and labels of matches -> run ids and match ids. No search here.
 
-An id is a hash of values only. It is the same in a batch, a stream and a replay, with any number of buckets, partitions,
-workers and slices, and with other measures (docs/decisions/024-match-ids.md). A change of these bytes changes all ids:
-`tests/rows/test_match_ids.py` has golden values.
+An id is a hash of values only. It is the same in a batch, a stream and a replay, with any number of buckets,
+partitions, workers and slices, and with other measures (docs/decisions/024-match-ids.md). A change of these bytes
+changes all ids: `tests/rows/test_match_ids.py` has golden values.
 
 The identity of a row is its key, its values of the ORDER BY columns, and its ordinal: the number of rows before it, in
 the order of matching, that are equal to it in both.

@@ -209,3 +209,22 @@ def test_cases(spark: SparkSession, case: Case) -> None:
             return
         result = ost.sql(statement(case), skew="slice", **tables)
         assert replace(case, ordered=False).difference(result.columns, [tuple(row) for row in result.collect()]) is None
+
+
+def test_ids_are_those_of_a_match_in_process(spark: SparkSession) -> None:
+    """By key, in slices, without PARTITION BY, and in another time zone. Many rows are equal in ORDER BY."""
+    table = prices().slice(0, 4_000)
+    at = pa.array(np.arange(4_000) // 3 * 1_000_000, pa.timestamp("us", "UTC"))
+    table = table.append_column("at", at)
+    df = spark.createDataFrame(table)
+    options = {"match_id": "found", "run_id": "run"}
+    for keys in ("PARTITION BY sym", ""):
+        clause = f"{keys} ORDER BY at MEASURES CLASSIFIER() AS label ALL ROWS PER MATCH {V}"
+        in_process = ost.match(clause, table, **options).select(["ts", "found", "run"]).to_pylist()
+        expected = Counter(repr(tuple(row.values())) for row in in_process)
+        assert len({row["found"] for row in in_process}) == len({row["run"] for row in in_process}) > 100
+        by_key = df.transform(ost.match_recognize(clause, **options))
+        assert rows(by_key.select("ts", "found", "run")) == expected
+        with in_eight_slices(spark), settings(spark, **{"spark.sql.session.timeZone": "+09:00"}):
+            text = f"SELECT ts, found, run FROM t MATCH_RECOGNIZE ({clause})"
+            assert rows(ost.sql(text, t=df, skew="slice", **options)) == expected
