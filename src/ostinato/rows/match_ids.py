@@ -222,7 +222,8 @@ def _decimal_text(value: Decimal) -> bytes:
     significant = text.rstrip("0")
     if not significant:
         return b"0"
-    return f"{'-' if sign else ''}{significant}e{exponent + len(text) - len(significant)}".encode()
+    shift = int(exponent) + len(text) - len(significant)
+    return f"{'-' if sign else ''}{significant}e{shift}".encode()
 
 
 def _of_distinct(array: pa.Array, encode: Callable[[Any], bytes]) -> list[bytes]:
