@@ -84,7 +84,8 @@ class StreamTester:
     `query` is any query that `ost.match` takes. `columns` are the columns of the input: a pyarrow schema, or Spark's
     names of types by column. With `late="show"` the output has late rows too, and a column `late` marks them. `eager`
     is for streams whose rows arrive in order: rows are matched as they come. `decision_time` names a further output
-    column, the time at which the row was decided.
+    column, the time at which the row was decided. `forget_keys_after="30 days"` forgets keys that are silent
+    for longer.
     """
 
     @only_our_errors()
@@ -96,11 +97,12 @@ class StreamTester:
         late: Literal["drop", "show"] = "drop",
         eager: bool = False,
         decision_time: str | None = None,
+        forget_keys_after: str | None = None,
         max_partial_matches: int = Limits().max_partial_matches,
         ansi: bool = True,
         timezone: str = "UTC",
     ) -> None:
-        stream_settings = StreamSettings(late, eager, decision_time=decision_time)
+        stream_settings = StreamSettings(late, eager, decision_time=decision_time, forget_keys_after=forget_keys_after)
         self._settings = local_settings(ansi, timezone)
         self._query = as_clause_query(query)
         self._schema = _schema(columns, self._settings)
@@ -111,7 +113,9 @@ class StreamTester:
         check_streamable(plan, self._time_type)
         self._local = EvaluatedPlan(plan, self._schema, self._settings, Limits(max_partial_matches))
         conditions = [(f"{_BITS}{i}", 0) for i in range(len(plan.row_conditions))]
-        fingerprint = fingerprint_of([render_clause(clause), str(self._schema), ansi, timezone, eager])
+        fingerprint = fingerprint_of(
+            [render_clause(clause), str(self._schema), ansi, timezone, eager, forget_keys_after]
+        )
         self.worker = StreamWorker(self._local.typed, conditions, stream_settings, fingerprint)
         self._decision_time = decision_time
         self._state = EMPTY
@@ -129,6 +133,8 @@ class StreamTester:
         """Keys with an open match, which later rows decide."""
         self.buffered_rows = 0
         """Rows in the state: they wait for the watermark, or an open match may need them."""
+        self.forgotten_keys = 0
+        """Keys that left the state because they were silent for too long."""
 
     @only_our_errors()
     def feed(self, rows: Any, *, watermark: Moment | None = None) -> list[dict[str, Any]]:
@@ -176,6 +182,7 @@ class StreamTester:
         self._state = step.state
         self.rows += step.counts.rows
         self.late_rows += step.counts.late_rows
+        self.forgotten_keys += step.counts.forgotten_keys
         self.wake_at_us = step.wake_at_us
         self.open_runs, self.buffered_rows = step.counts.open_runs, step.counts.buffered_rows
         if not step.results.count:

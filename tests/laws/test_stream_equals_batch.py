@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -184,6 +185,72 @@ def test_eager_streams(text: str, table: pa.Table, cuts: list[int], delay: int) 
         assert stream.late_rows == 0
     stream.finish()
     assert differing(expected.column_names, rows_of(stream.results), expected.to_pylist()) is None
+
+
+# --- forgotten keys ---------------------------------------------------------------------------------------------------
+
+
+def lifetimes(text: str, table: pa.Table, forget_us: int) -> list[pa.Table]:
+    """The rows of each key, cut where it was silent for longer. Doesn't use the engine."""
+    keys = [key.column.text for key in parse_clause(text).partition_by]
+    cut: dict[str, list[list[dict[str, Any]]]] = {}
+    for row in sorted(table.to_pylist(), key=lambda row: row["t"]):
+        pieces = cut.setdefault(repr([row[name] for name in keys]), [])
+        is_silent = bool(pieces) and row["t"] - pieces[-1][-1]["t"] > timedelta(microseconds=forget_us)
+        if not pieces or is_silent:
+            pieces.append([])
+        pieces[-1].append(row)
+    return [pa.Table.from_pylist(rows, schema=pa.schema(COLUMNS)) for pieces in cut.values() for rows in pieces]
+
+
+def check_forgotten(text: str, table: pa.Table, plan: Plan, half_minutes: int) -> None:
+    """Each lifetime of a key is a key of its own in the batch."""
+    steps, options = plan.steps(table), {"forget_keys_after": f"{30 * half_minutes} seconds"}
+    expected: list[dict[str, Any]] | None = None
+    with DECLINED.example(), suppress(MatchError):
+        tables = [on_time(steps).slice(0, 0), *lifetimes(text, on_time(steps), 30_000_000 * half_minutes)]
+        results = [match_table(parse_clause(text), rows) for rows in tables]
+        expected = [row for result in results for row in result.to_pylist()]
+    if expected is None:
+        with pytest.raises(MatchError):
+            streamed(text, steps, **options)
+        return
+    DECLINED.answered(rows=bool(expected))
+    stream = streamed(text, steps, **options)
+    assert differing(results[0].column_names, rows_of(stream.results), expected) is None
+
+
+@given(timed_clauses(), TABLES, plans(), st.integers(1, 6))
+def test_forgotten_keys_begin_anew(text: str, table: pa.Table, plan: Plan, half_minutes: int) -> None:
+    check_forgotten(text, table, plan, half_minutes)
+
+
+@given(timed_clauses(modes=True), tables(), plans(), st.integers(1, 6))
+def test_forgotten_keys_begin_anew_in_all_modes(text: str, table: pa.Table, plan: Plan, half_minutes: int) -> None:
+    check_forgotten(text, table, plan, half_minutes)
+
+
+@pytest.mark.slow
+@settings(max_examples=examples(125))
+@given(timed_clauses(), tables(most_rows=16), plans(8), st.integers(1, 6))
+def test_forgotten_keys_begin_anew_deeply(text: str, table: pa.Table, plan: Plan, half_minutes: int) -> None:
+    check_forgotten(text, table, plan, half_minutes)
+
+
+@given(timed_clauses(), TABLES, plans(3), st.integers(1, 4))
+def test_silent_keys_leave_nothing(text: str, table: pa.Table, plan: Plan, half_minutes: int) -> None:
+    """When the watermark has passed the silence of all keys, the state is empty."""
+    with DECLINED.example():
+        stream = StreamTester(parse_clause(text), COLUMNS, forget_keys_after=f"{30 * half_minutes} seconds")
+        try:
+            for rows, watermark in plan.steps(table):
+                stream.feed(rows, watermark=watermark)
+            while stream.wake_at_us is not None:
+                stream.advance_watermark(stream.wake_at_us)
+        except MatchError as error:
+            DECLINED.leave_out(error.code)
+    DECLINED.answered(rows=stream.forgotten_keys > 0)
+    assert (stream.open_runs, stream.buffered_rows) == (0, 0)
 
 
 # --- timers -----------------------------------------------------------------------------------------------------------

@@ -84,7 +84,8 @@ class RuleSearch:
             reported_until=np.searchsorted(visible, standing.reported_until) - first,
             covered_until=np.searchsorted(visible, standing.covered_until) - first,
         )
-        found = self.search.find(keys, window, rows.times[visible], known_until, finished=finished)
+        ended = np.full(len(first), finished)
+        found = self.search.find(keys, window, rows.times[visible], known_until, ended)
         stay = np.bincount(keys_of(view_at, found.rows), minlength=len(first))
         needed = view_at[1:] - stay
         remembered = np.flatnonzero(stay > 0)

@@ -25,6 +25,8 @@ class Counts:
     open_runs: int = 0
     """Keys, sequences or partial matches that later rows decide."""
     buffered_rows: int = 0
+    forgotten_keys: int = 0
+    """Keys of the state that ended in this step, because they were silent for too long."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from datetime import timedelta
+from typing import Any, Literal, get_args
 
-from ostinato.calls.options import a_text, one_of, true_or_false, whole_number
+from ostinato.calls.options import a_text, one_of, shown, true_or_false, whole_number
+from ostinato.errors import QueryError
+from ostinato.expressions.intervals import parse_interval
 
 Late = Literal["drop", "show"]
 
@@ -21,6 +24,9 @@ MOST_BUCKETS = 2**31 - 1
 LATE_COLUMN = "late"
 """The output column that marks late rows where they are shown."""
 
+LONGEST_SILENCE = timedelta(days=3_652_059)
+"""10,000 years: added to any time, it fits into 64 bits."""
+
 
 @dataclass(frozen=True, slots=True)
 class StreamSettings:
@@ -35,6 +41,8 @@ class StreamSettings:
     """The number of groups into which keys are hashed; fixed for the life of a checkpoint."""
     decision_time: str | None = None
     """The name of an output column to add, with the decision time of the row, for operators that follow."""
+    forget_keys_after: str | None = None
+    """A key without rows for longer than this ends as at the end of input; later rows are those of a new key."""
 
     def __post_init__(self) -> None:
         one_of("late", self.late, get_args(Late))
@@ -42,7 +50,27 @@ class StreamSettings:
         whole_number("buckets", self.buckets, most=MOST_BUCKETS)
         if self.decision_time is not None:
             a_text("decision_time", self.decision_time, hint="the name of a column to add")
+        if self.forget_keys_after is not None:
+            _silence(self.forget_keys_after)
 
     @property
     def is_default(self) -> bool:
         return self == StreamSettings()
+
+    @property
+    def forget_us(self) -> int | None:
+        """`forget_keys_after` in microseconds."""
+        if self.forget_keys_after is None:
+            return None
+        return _silence(self.forget_keys_after) // timedelta(microseconds=1)
+
+
+def _silence(written: Any) -> timedelta:
+    length = parse_interval(written) if isinstance(written, str) else None
+    if length is None or not timedelta(0) < length <= LONGEST_SILENCE:
+        raise QueryError(
+            "INVALID_OPTION",
+            f"forget_keys_after is a length of time above zero, not {shown(written)}",
+            hint='forget_keys_after="30 days"',
+        )
+    return length

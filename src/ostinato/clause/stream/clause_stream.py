@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ from ostinato.clause.plan.match_plan import slot_name
 from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.clause.query.clause import Output
 from ostinato.clause.stream.key_layout import KeyLayout, key_numbers, lay_out
+from ostinato.clause.stream.key_lifetimes import NEW, lifetimes, whole_lifetimes
 from ostinato.clause.stream.stream_search import NO_RESULTS, KeyMatches, StreamSearch
 from ostinato.clause.task.clause_worker import Worker
 from ostinato.rows.batches import Batch, OutputRows, batch_of
@@ -22,7 +24,6 @@ from ostinato.streams.bucket_state import (
     EMPTY,
     BucketState,
     OpenBucket,
-    RememberedKeys,
     header_bytes,
     open_state,
     segments_of,
@@ -32,6 +33,14 @@ from ostinato.streams.record_batches import as_batch, joined
 from ostinato.streams.step import Counts, Step
 from ostinato.streams.stored_state import Section
 from ostinato.streams.stream_settings import StreamSettings
+
+
+class _Searched(NamedTuple):
+    """The matches of a step (None: no key was searched), and the keys after it."""
+
+    key_matches: KeyMatches | None
+    left: OpenBucket
+    forgotten_keys: int = 0
 
 
 class StreamWorker:
@@ -48,6 +57,7 @@ class StreamWorker:
         self.bound = typed.plan.bound
         self.search = StreamSearch(self.worker)
         self.gate = Gate(self.bound.order_by[0].column, settings.eager)
+        self.forget_us = settings.forget_us
         self.fingerprint = fingerprint
 
     def advance(
@@ -57,9 +67,8 @@ class StreamWorker:
         before = open_state(state, self.fingerprint)
         intake = self.gate.take_in(state, before, arrived, watermark_us, finished=finished)
         layout = self._layout(before, intake, finished)
-        key_matches, left = None, before
-        if len(layout.keys):
-            key_matches, left = self._matched(before, intake, layout, finished)
+        searched = self._searched(before, intake, layout, finished) if len(layout.keys) else _Searched(None, before)
+        key_matches, left = searched.key_matches, searched.left
         after = EMPTY
         if not finished:
             open_rows = state.open_rows if key_matches is None else segments_of(left.open_rows, Section.OPEN_ROWS)
@@ -79,6 +88,7 @@ class StreamWorker:
                 matches=0 if key_matches is None else key_matches.count,
                 open_runs=int((left.keys.start < left.keys.rows).sum()),
                 buffered_rows=int(left.keys.rows.sum()) + intake.waiting_rows,
+                forgotten_keys=searched.forgotten_keys,
             ),
         )
 
@@ -98,6 +108,7 @@ class StreamWorker:
             rows = np.arange(intake.released.num_rows) if ordered is None else ordered
         ends = self._expiry(before)
         due = (ends > before.known_until) & (ends <= intake.known_until)
+        due |= self._forgotten_at(before) <= intake.known_until
         return lay_out(keys, np.ones(len(keys.rows), np.bool_) if finished else due, rows, key_of)
 
     def _expiry(self, left: OpenBucket) -> NDArray[np.int64]:
@@ -111,8 +122,16 @@ class StreamWorker:
         result[is_open] = self.gate.times(left.open_rows)[(keys.first + keys.start)[is_open]] + within
         return result
 
+    def _forgotten_at(self, left: OpenBucket) -> NDArray[np.int64]:
+        """For each key the time up to which rows must be known for it to be forgotten, or _NEVER."""
+        keys = left.keys
+        if self.forget_us is None or left.open_rows is None:
+            return np.full(len(keys.rows), _NEVER)
+        last: NDArray[np.int64] = self.gate.times(left.open_rows)[keys.first + keys.rows - 1]
+        return last + self.forget_us
+
     def _wake_at(self, left: OpenBucket, intake: Intake) -> int | None:
-        ends = self._expiry(left)
+        ends = np.concatenate([self._expiry(left), self._forgotten_at(left)])
         ends = ends[(ends > intake.known_until) & (ends < _NEVER)]
         moments = [int(ends.min()) + (1 if self.settings.eager else 0)] if len(ends) else []
         if intake.waiting_from is not None:
@@ -121,24 +140,27 @@ class StreamWorker:
 
     # --- matching ---
 
-    def _matched(
-        self, before: OpenBucket, intake: Intake, layout: KeyLayout, finished: bool
-    ) -> tuple[KeyMatches, OpenBucket]:
+    def _searched(self, before: OpenBucket, intake: Intake, layout: KeyLayout, finished: bool) -> _Searched:
         pool = joined([before.open_rows, intake.released])
         assert pool is not None
         rows = pool.take(pa.array(layout.rows))
-        window = self.worker.window(self.batch(rows), Ordered(None, layout.key_at))
-        times = np.empty(0, np.int64) if self.search.within_us is None else self.gate.times(rows)
         remembered = len(before.keys.rows)
-        searched = layout.keys[layout.keys < remembered]
-        keys = before.keys.select(searched).followed_by(RememberedKeys.new(len(layout.keys) - len(searched)))
-        key_matches = self.search.find(keys, window, times, intake.known_until, finished=finished)
+        if self.forget_us is None:
+            times = np.empty(0, np.int64) if self.search.within_us is None else self.gate.times(rows)
+            spans = whole_lifetimes(layout, remembered, finished=finished)
+        else:
+            times = self.gate.times(rows)
+            spans = lifetimes(layout, remembered, times, self.forget_us, intake.known_until, finished=finished)
+        window = self.worker.window(self.batch(rows), Ordered(None, spans.key_at))
+        key_matches = self.search.find(spans.keys(before.keys), window, times, intake.known_until, spans.ended)
         untouched = np.ones(remembered, np.bool_)
-        untouched[searched] = False
+        untouched[layout.keys[layout.keys < remembered]] = False
         rest = before.keys.select(untouched)
         stay = np.concatenate([ranges(before.keys.first[untouched], rest.rows), layout.rows[key_matches.rows]])
         left = pool.take(pa.array(stay)) if len(stay) else None
-        return key_matches, OpenBucket(rest.followed_by(key_matches.keys), intake.known_until, left, None)
+        forgotten = 0 if finished else int(((spans.continues != NEW) & spans.ended).sum())
+        keys = rest.followed_by(key_matches.keys)
+        return _Searched(key_matches, OpenBucket(keys, intake.known_until, left, None), forgotten)
 
     def batch(self, rows: pa.RecordBatch) -> Batch:
         """Shipped rows with their conditions as masks."""

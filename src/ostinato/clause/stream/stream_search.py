@@ -17,7 +17,7 @@ from ostinato.clause.plan.slicing import margins_of
 from ostinato.clause.query.clause import MatchMode, Output
 from ostinato.clause.task.clause_worker import Window, Worker
 from ostinato.expressions.syntax import MatchNumber, walk
-from ostinato.rows.batches import OutputRows
+from ostinato.rows.batches import Mask, OutputRows
 from ostinato.rows.matches import ranges
 from ostinato.streams.bucket_state import RememberedKeys, Rows
 
@@ -71,28 +71,31 @@ class StreamSearch:
         self.shows_unmatched = worker.bound.clause.output is Output.ALL_ROWS_WITH_UNMATCHED
 
     def find(
-        self, keys: RememberedKeys, window: Window, times: NDArray[np.int64], known_until: int, *, finished: bool
+        self, keys: RememberedKeys, window: Window, times: NDArray[np.int64], known_until: int, ended: Mask
     ) -> KeyMatches:
-        """`keys` are the keys of the window as remembered; `times` are the times of its rows, for WITHIN only."""
-        spans, known_by_key = self._spans(keys, window, times, known_until, finished)
+        """`keys` are the keys of the window as remembered; `times` are the times of its rows, for WITHIN only.
+
+        `ended`: the keys that no row follows.
+        """
+        spans, known_by_key = self._spans(keys, window, times, known_until, ended)
         searched = self.worker.search(window, spans)
         next_start = searched.next_start
-        if self.worker.plan.sequence is not None and not finished:
+        if self.worker.plan.sequence is not None and not ended.all():
             next_start = self._first_open(next_start, spans, window, times, known_by_key)
         settled = self._settled(keys, window, next_start) if self.shows_unmatched else None
         results = NO_RESULTS
         if len(searched.matches.start) or self.shows_unmatched:
             results = self.worker.output(searched.matches, window, settled)
-        return self._remembered(keys, window, spans, searched, next_start, results, finished)
+        return self._remembered(keys, window, spans, searched, next_start, results, ended)
 
     def _spans(
-        self, keys: RememberedKeys, window: Window, times: NDArray[np.int64], known_until: int, finished: bool
+        self, keys: RememberedKeys, window: Window, times: NDArray[np.int64], known_until: int, ended: Mask
     ) -> tuple[Spans, Rows]:
         """The spans to search, and for each key the time up to which the rows behind its consumable ones are known."""
         key_at = window.columns.ordered.key_at
         first, key_end = key_at[:-1], key_at[1:]
         start = first + keys.start
-        end = key_end if finished else np.maximum(key_end - self.needs.after, start)
+        end = np.where(ended, key_end, np.maximum(key_end - self.needs.after, start))
         known_by_key = np.full(len(first), known_until)
         if self.within_us is not None:
             held_back = end < key_end  # rows that can't be consumed yet count as rows that follow
@@ -101,7 +104,7 @@ class StreamSearch:
             start=start,
             stop=key_end,
             end=end,
-            is_open=np.full(len(first), not finished, np.uint8),
+            is_open=(~ended).astype(np.uint8),
             number=keys.number,
             known_until=int(known_by_key.min(initial=known_until)),
             reported_until=first + keys.reported_until if self.at_once else None,
@@ -149,12 +152,12 @@ class StreamSearch:
         searched: SearchResult,
         next_start: Rows,
         results: OutputRows,
-        finished: bool,
+        ended: Mask,
     ) -> KeyMatches:
         key_at = window.columns.ordered.key_at
         first, key_end = key_at[:-1], key_at[1:]
         before = np.maximum(self.needs.before, (searched.number > 0) & self.needs.numbers)
-        stays_from = key_end if finished else np.maximum(first, next_start - before)
+        stays_from = np.where(ended, key_end, np.maximum(first, next_start - before))
         covered_until = keys.covered_until
         if self.shows_unmatched:
             matches = searched.matches
