@@ -50,6 +50,7 @@ class ClauseOptionNames(TypedDict, total=False):
     eager: bool
     buckets: int
     decision_time: str | None
+    forget_keys_after: str | None
     match_id: str | None
     run_id: str | None
 
@@ -91,7 +92,7 @@ class MatchRecognizeQuery(Query):
         if replace(self.options, limits=Limits(), ids=NO_IDS) != DEFAULT_OPTIONS:
             raise QueryError(
                 "INVALID_OPTION",
-                "sort, memory_budget, skew, late, eager, buckets and decision_time are for Spark",
+                "sort, memory_budget, skew, late, eager, buckets, decision_time and forget_keys_after are for Spark",
                 hint="in this process a clause has max_partial_matches, match_id and run_id, and ost.match has workers"
                 " and slice_rows",
             )

@@ -256,6 +256,40 @@ def test_open_runs_have_the_variables_that_they_wait_for() -> None:
     assert (nothing.num_rows, nothing.column_names) == (0, ["k", "waiting_since", "rows", "next"])
 
 
+# --- forgotten keys ---------------------------------------------------------------------------------------------------
+
+FORGET = {"forget_keys_after": "0.000010 seconds"}
+
+
+def test_a_silent_key_ends_as_at_the_end_of_input() -> None:
+    tester = stream("A B+", **FORGET)
+    assert tester.feed([*rows("AB", 1), *rows("A", 4, "q")], watermark=4) == []
+    assert tester.wake_at_us == 12
+    assert tester.advance_watermark(11) == []
+    assert starts_and_lengths(tester.advance_watermark(12)) == [(1, 2)]
+    assert (tester.forgotten_keys, tester.wake_at_us) == (1, 14)
+    tester.advance_watermark(14)
+    assert (tester.forgotten_keys, tester.buffered_rows, tester.wake_at_us) == (2, 0, None)
+
+
+@pytest.mark.parametrize("steps", [(1, 2, 30), (1, 30), (30,)])
+def test_a_forgotten_key_begins_anew(steps: tuple[int, ...]) -> None:
+    """`^` holds, PREV is NULL and numbers start at 1, in whatever steps the rows arrive."""
+    tester = StreamTester(
+        """PARTITION BY k ORDER BY at MEASURES at AS at, PREV(kind) AS p, MATCH_NUMBER() AS n
+        PATTERN (^ A | B) DEFINE A AS kind = 'A', B AS kind = 'B' """,
+        COLUMNS,
+        **FORGET,
+    )
+    waiting = [*rows("AB", 1), *rows("A", 12), *rows("A", 23), *rows("B", 24)]
+    for watermark in steps:
+        tester.feed([row for row in waiting if row["at"] <= watermark], watermark=watermark)
+        waiting = [row for row in waiting if row["at"] > watermark]
+    tester.finish()
+    matches = [(row["at"].microsecond, row["p"], row["n"]) for row in tester.results.to_pylist()]
+    assert matches == [(1, None, 1), (2, "A", 2), (23, None, 1), (24, "A", 2)]
+
+
 # --- refused queries --------------------------------------------------------------------------------------------------
 
 

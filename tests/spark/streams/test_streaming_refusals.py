@@ -84,6 +84,7 @@ def test_invalid_options_are_refused(marked: DataFrame) -> None:
 def test_options_of_streams_on_a_batch(streaming: SparkSession) -> None:
     df = streaming.sql("SELECT current_timestamp() AS timestamp, 1 AS value")
     assert refused(df, decision_time="at").code == "INVALID_OPTION"
+    assert refused(df, forget_keys_after="1 day").code == "INVALID_OPTION"
 
 
 def test_errors_of_the_clause_keep_their_caret(marked: DataFrame) -> None:
@@ -103,6 +104,12 @@ def test_unbounded_state_raises_a_warning(marked: DataFrame, pattern: str, is_bo
         marked.transform(ost.match_recognize(clause))
     messages = [warning for warning in caught if issubclass(warning.category, OstinatoWarning)]
     assert [("WITHIN" in str(warning.message)) for warning in messages] == ([] if is_bounded else [True])
+
+
+def test_a_silence_shorter_than_within_raises_a_warning(marked: DataFrame) -> None:
+    clause = CLAUSE.replace("A B)", "A B) WITHIN INTERVAL '2' HOUR")
+    with pytest.warns(OstinatoWarning, match="forgotten after 1 hour"):
+        marked.transform(ost.match_recognize(clause, forget_keys_after="1 hour"))
 
 
 def test_columns_and_mark_of_the_decision_time(marked: DataFrame) -> None:

@@ -41,7 +41,7 @@ def match_dataframe(
     if not options.stream.is_default:
         raise QueryError(
             "INVALID_OPTION",
-            "late, eager, buckets and decision_time are for streaming DataFrames",
+            "late, eager, buckets, decision_time and forget_keys_after are for streaming DataFrames",
             hint="this DataFrame is a batch: leave them out",
         )
     return match_batch(planned, options.batch)

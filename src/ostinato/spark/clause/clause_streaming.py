@@ -23,6 +23,7 @@ def match_stream(query: SparkQuery, stream: StreamSettings) -> DataFrame:
         raise QueryError("INVALID_OPTION", "match_id and run_id are for batch DataFrames")
     delay_ms = check_query(query, eager=stream.eager, can_be_eager=True)
     warn_of_unbounded_state(query.plan)
+    _warn_of_short_silence(query.plan, stream)
     rows = through_buckets(
         query.shipped,
         query.bound.partition_by,
@@ -64,3 +65,13 @@ def warn_of_unbounded_state(plan: MatchPlan) -> None:
     reason = why_unbounded(plan)
     if reason is not None:
         warn(f"the state of this stream may grow without bound: {reason}; add WITHIN to the pattern")
+
+
+def _warn_of_short_silence(plan: MatchPlan, stream: StreamSettings) -> None:
+    """Warns if keys are forgotten while WITHIN still lets a match go on."""
+    within_us = plan.bound.clause.within_us
+    if within_us is not None and stream.forget_us is not None and stream.forget_us < within_us:
+        warn(
+            f"keys are forgotten after {stream.forget_keys_after}, which is shorter than WITHIN: matches with a longer"
+            " gap between two rows aren't found"
+        )

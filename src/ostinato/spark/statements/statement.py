@@ -47,6 +47,7 @@ def sql(
     eager: bool = False,
     buckets: int = DEFAULT_BUCKETS,
     decision_time: str | None = None,
+    forget_keys_after: str | None = None,
     match_id: str | None = None,
     run_id: str | None = None,
     **tables: DataFrame,
@@ -60,7 +61,8 @@ def sql(
     that many tasks match one hot key; a query without PARTITION BY is always cut.
 
     For clauses over streaming DataFrames (docs/streaming.md): `late` rows are dropped or shown, rows of `eager` streams
-    arrive in order, `buckets` is the number of buckets of keys, and `decision_time` names a column to add.
+    arrive in order, `buckets` is the number of buckets of keys, `decision_time` names a column to add, and keys that
+    are silent for longer than `forget_keys_after` ("30 days") are forgotten.
 
     `match_id` and `run_id` name columns to add to the rows of each clause: ids that a match keeps in every run of the
     query, on batches and streams.
@@ -81,7 +83,7 @@ def sql(
     options = ClauseOptions(
         Limits(max_partial_matches),
         BatchOptions(sort, memory_budget, skew),
-        StreamSettings(late, eager, buckets, decision_time),
+        StreamSettings(late, eager, buckets, decision_time, forget_keys_after),
         IdColumns(match_id, run_id),
     )
     return _Answerer(session, tables, options).answer(query, parameter_values(args))
