@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from ostinato.path_queries.questions.embeddings import EmbeddingSimilarity
     from ostinato.spark.checkpoints.finish import finish_stream
     from ostinato.spark.checkpoints.open_partial_matches import stream_state
+    from ostinato.spark.sinks.data_sources import register_sinks
     from ostinato.spark.statements.statement import sql
     from ostinato.spark.streams.stream_metrics import stream_metrics
     from ostinato.spark.summaries.summary_ask import summary_answer, summary_answers
@@ -107,6 +108,7 @@ _HOMES = {
     "paths": "ostinato.api.paths",
     "rules": "ostinato.api.rules",
     "write_rule": "ostinato.api.rules",
+    "register_sinks": "ostinato.spark.sinks.data_sources",
     "sql": "ostinato.spark.statements.statement",
     "finish_stream": "ostinato.spark.checkpoints.finish",
     "stream_state": "ostinato.spark.checkpoints.open_partial_matches",
@@ -201,6 +203,7 @@ __all__ = [
     "paths",
     "pattern",
     "plot",
+    "register_sinks",
     "rules",
     "sql",
     "stream_metrics",

@@ -17,12 +17,12 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 
+from ostinato.calls.http_call import NoReply, call
 from ostinato.calls.options import a_text, shown, whole_number
 from ostinato.errors import EnvironmentFault, QueryError
 from ostinato.path_queries.language.path_parser import path_query, render_path
 from ostinato.path_queries.language.path_query import OneEdge, PathQuery, edges
 from ostinato.path_queries.path_facts import facts_of
-from ostinato.path_queries.questions.http_call import NoReply, call
 
 DEFAULT_TIMEOUT_SECONDS = 60.0
 MOST_TIMEOUT_SECONDS = 1_000_000

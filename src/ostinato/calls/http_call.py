@@ -1,7 +1,7 @@
 """An HTTP request -> the bytes of its reply, or the reason why there are none. One deadline holds for the whole call.
 
-The request holds the user's key, and a server may repeat it. So no reason contains text of the request or the server.
-The request runs in a thread of its own, so that the tracebacks that users see have no frame with the key.
+The request may hold a secret of the user, and a server may repeat it. So no reason contains text of the request or the
+server. The request runs in a thread of its own, so that the tracebacks that users see have no frame with the secret.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -22,9 +22,15 @@ _READ_BYTES = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class NoReply:
-    """The reason why a call has no reply, as the rest of a sentence about the server."""
+    """The reason why a call has no reply, as the rest of a sentence about the server.
+
+    `status` is that of the answer, if one came. `retry_after` is the text of its header: the server wrote it, so nobody
+    shows it.
+    """
 
     reason: str
+    status: int | None = None
+    retry_after: str | None = field(default=None, repr=False)
 
 
 def call(request: urllib.request.Request, *, timeout_seconds: float, most_bytes: int) -> bytes | NoReply:
@@ -68,7 +74,7 @@ class _HttpCall:
         while piece := response.read1(_READ_BYTES):
             reply += piece
             if len(reply) > self._most_bytes:
-                return NoReply(f"gave a reply of more than {self._most_bytes:,} bytes")
+                return NoReply(f"gave a reply of more than {self._most_bytes:,} bytes", response.status)
         return bytes(reply)
 
     def _connected(self, opened: socket.socket) -> None:
@@ -90,7 +96,8 @@ class _HttpCall:
     def _failure(self, error: Exception) -> NoReply:
         if isinstance(error, urllib.error.HTTPError):
             redirects = " (a redirect, which isn't followed)" if 300 <= error.code < 400 else ""
-            return NoReply(f"answered with status {error.code}{redirects}")
+            retry_after = error.headers.get("Retry-After")
+            return NoReply(f"answered with status {error.code}{redirects}", error.code, retry_after)
         cause = error.reason if isinstance(error, urllib.error.URLError) else error
         if isinstance(cause, OSError) and cause.strerror:
             return NoReply(f"can't be reached: {cause.strerror}")  # text of the operating system, not of the server
