@@ -13,7 +13,7 @@ from ostinato.api.results import Result, RunReport, small_table_like
 from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
-from ostinato.calls.options import known_names
+from ostinato.calls.options import known_names, whole_number
 from ostinato.calls.shown_objects import short_repr
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.task.correlation_task import DEFAULT_OPTIONS, CorrelationOptions, StrategyChoice
@@ -23,6 +23,7 @@ from ostinato.expressions.types import Settings
 from ostinato.local.local_settings import local_settings, refuse_settings
 from ostinato.rows.arrow_tables import is_spark_dataframe, is_table, spark_dataframe
 from ostinato.rows.table_kinds import like
+from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     Archive = TableLike | DataFrame | str | Callable[[SparkSession], DataFrame]
     """A table, a DataFrame, the path of Parquet files, or a function that reads the DataFrame anew for each batch."""
     from ostinato.spark.correlations.correlation_definition import Reads
+    from ostinato.spark.correlations.own_archive_stream import OwnArchiveTerms
 
 T = TypeVar("T")
 
@@ -57,13 +59,14 @@ class CorrelationResult(Result[T]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CorrelationQuery(Query):
-    """One correlation or several. `run` answers a table or a batch DataFrame, `start` answers a stream."""
+    """One correlation or several. `run` answers a table or a DataFrame, batch or streaming. `start` starts a stream."""
 
     texts: Mapping[str, str]
     archive: Any
     options: CorrelationOptions
     limits: Limits
     delay: str | int | None = None
+    buckets: int | None = None
     single: bool = True
     """Whether there is one query, not several by name."""
 
@@ -71,7 +74,7 @@ class CorrelationQuery(Query):
     def run(
         self, live: T, *, ansi: bool = True, timezone: str = "UTC", deadline: Duration | None = None
     ) -> CorrelationResult[T]:
-        """Runs the correlation over the live rows: a table of any kind that `ost.match` takes, or a batch DataFrame.
+        """Runs the correlation over the live rows: a table of any kind that `ost.match` takes, or a DataFrame.
 
         Tables are matched at once, in this process. Expressions then follow `ansi` and `timezone`, and a run that takes
         longer than `deadline` ("10 seconds") raises DEADLINE_PASSED. On Spark the session sets both rules, and the
@@ -96,7 +99,7 @@ class CorrelationQuery(Query):
 
     @only_our_errors()
     def __call__(self, df: DataFrame) -> DataFrame:
-        """Returns the rows of the correlation over a batch DataFrame: `run(df).table`."""
+        """Returns the rows of the correlation over a DataFrame, batch or streaming: `run(df).table`."""
         spark_dataframe(df, hint="ost.match(correlation, table) answers it in this process")
         return self.run(df).table
 
@@ -119,24 +122,42 @@ class CorrelationQuery(Query):
         """Starts the correlation on a streaming DataFrame.
 
         `output` is a folder, in which each batch overwrites its own sub-folder, or a function of a DataFrame and the
-        batch number. `trigger` takes Spark's arguments, or an interval between batches. `options` (write_archive,
-        buckets, reads) are described in docs/correlation.md.
+        batch number, which writes the DataFrame once. `trigger` takes Spark's arguments, or an interval between
+        batches. `options` (write_archive, reads) are described in docs/correlation.md.
         """
         spark_dataframe(live, hint="start() needs a streaming DataFrame; tables are answered by run()")
         self._check_single("start each by itself")
+        known_names(options, StreamOptionNames.__annotations__)
+        (text,) = self.texts.values()
+        if self.archive is None:
+            from ostinato.spark.correlations.own_archive_stream import start_own_archive
+
+            if options:
+                hint = "archive='path', write_archive=True"
+                raise QueryError("INVALID_OPTION", f"{', '.join(options)}: there is no archive", hint=hint)
+            terms = self._own_archive_terms()
+            return start_own_archive(text, live, terms, output=output, checkpoint=checkpoint, trigger=trigger)
         from ostinato.spark.correlations.correlation_stream import StreamTerms, start_correlation
 
-        (text,) = self.texts.values()
-        known_names(options, StreamOptionNames.__annotations__)
-        terms = StreamTerms(archive=self.archive, delay=self.delay, options=self.options, limits=self.limits, **options)
-        return start_correlation(text, live, terms, output=output, checkpoint=checkpoint, trigger=trigger)
+        given = {**options, **({} if self.buckets is None else {"buckets": self.buckets})}
+        with_archive = StreamTerms(self.archive, delay=self.delay, options=self.options, limits=self.limits, **given)
+        return start_correlation(text, live, with_archive, output=output, checkpoint=checkpoint, trigger=trigger)
+
+    def _own_archive_terms(self) -> OwnArchiveTerms:
+        from ostinato.spark.correlations.own_archive_stream import OwnArchiveTerms
+
+        buckets = DEFAULT_BUCKETS if self.buckets is None else self.buckets
+        return OwnArchiveTerms(self.options, self.limits, buckets, self.delay)
 
     @only_our_errors()
     def finish(self, spark: SparkSession, checkpoint: str) -> DataFrame:
         """Returns the results that a stopped stream gives at end of input."""
+        from ostinato.spark.checkpoints.finish import finish_stream
         from ostinato.spark.correlations.correlation_finish import finish_correlation
         from ostinato.spark.session.session_settings import check_spark
 
+        if self.archive is None:
+            return finish_stream(spark, checkpoint)
         check_spark(spark)
         return finish_correlation(spark, checkpoint, archive=self.archive)
 
@@ -150,11 +171,25 @@ class CorrelationQuery(Query):
         if is_table(self.archive) and not is_spark_dataframe(self.archive):
             hint = "spark.createDataFrame(table) makes a DataFrame of it"
             raise QueryError("NOT_A_TABLE", "the live rows are a Spark DataFrame, and the archive is not", hint=hint)
-        rows = correlate_dataframes(self.texts[name], live, self.archive, self.options, self.limits)
+        if live.isStreaming:
+            rows = self._on_stream(name, live)
+        else:
+            rows = correlate_dataframes(self.texts[name], live, self.archive, self.options, self.limits)
         text = f"strategy {self.options.strategy!r}: each task of Spark decides for its own keys, and keeps no counts"
         ran = run_table(name, self.options.strategy, self.options.cache, None, None)
         report = RunReport(text, small_table_like(live, ran))
         return CorrelationResult(self._alone(name), rows, report, live)
+
+    def _on_stream(self, name: str, live: DataFrame) -> DataFrame:
+        from ostinato.spark.correlations.own_archive_stream import correlate_stream
+
+        if self.archive is not None:
+            raise QueryError(
+                "STREAM_NOT_SUPPORTED",
+                "the rows of an archive are read batch by batch, which a lazy DataFrame can't do",
+                hint="start(live, output=..., checkpoint=...) runs it; without archive= the stream is its own archive",
+            )
+        return correlate_stream(self.texts[name], live, self._own_archive_terms())
 
     def _rows(self, live: Any, settings: Settings) -> dict[str, CorrelationRows]:
         from ostinato.local.correlation_runs import CorrelationRun  # loads kernels
@@ -181,7 +216,6 @@ class StreamOptionNames(TypedDict, total=False):
     """Options of a correlation on a stream: see docs/correlation.md."""
 
     write_archive: bool
-    buckets: int
     reads: Reads
 
 
@@ -197,6 +231,7 @@ def correlate(
     ordered: bool = DEFAULT_OPTIONS.ordered,
     max_partial_matches: int = Limits().max_partial_matches,
     step_rows: int = DEFAULT_OPTIONS.step_rows,
+    buckets: int | None = None,
 ) -> CorrelationQuery:
     """Creates a query that joins each live match with archive matches from the time shortly before it (DejaVu, 2011).
 
@@ -206,8 +241,10 @@ def correlate(
     it, the live rows are their own archive. `strategy` is "auto", "eager", "live_first" or "archive_first". Without
     `cache` overlapping regions are searched again for each match. None of these options changes the rows.
 
-    `recent_rows` limits the rows of a key in memory; other rows of a region are read from the archive. `delay` is the
-    watermark delay of streams. With `ordered=False`, a result comes as soon as it is final, whatever its order.
+    `recent_rows` limits the rows of a key in memory; other rows of a region are read from the archive. With
+    `ordered=False`, a result comes as soon as it is final, whatever its order. For streams only: `delay` is the
+    watermark delay of a stream without a watermark, and `buckets` the number of buckets of keys. A stream without
+    `archive` answers as a clause does: `stream.transform(correlate(query))`. `start` also takes an archive.
 
     >>> import pyarrow as pa
     >>> side = "MATCH_RECOGNIZE (ORDER BY t MEASURES X.t AS at AFTER MATCH SKIP {} PATTERN (X) DEFINE X AS kind = '{}')"
@@ -223,6 +260,7 @@ def correlate(
         options=CorrelationOptions(strategy, cache, recent_rows, ordered, step_rows),
         limits=Limits(max_partial_matches),
         delay=delay,
+        buckets=None if buckets is None else whole_number("buckets", buckets, most=MOST_BUCKETS),
         single=isinstance(query, str),
     )
 

@@ -67,6 +67,32 @@ def _earliest_ends(task: CorrelationTask, step: StepInput, outcome: StepOutcome,
     return earliest
 
 
+def next_change(
+    task: CorrelationTask,
+    live_within_us: int | None,
+    step: StepInput,
+    outcome: StepOutcome,
+    outlook: Outlook,
+    waiting_results: pa.RecordBatch | None,
+    known_until: int,
+) -> int | None:
+    """The first watermark at which results may come even if no row does; None: only rows give results.
+
+    It may be too early, and never is too late.
+    """
+    live = step.live.times
+    moments: list[Ints] = []
+    if waiting_results is not None and task.region.kind != "rows":  # the start that they wait for goes out of reach
+        keys = np.unique(np.asarray(waiting_results.column(KEY)))
+        moments.append(outlook.first_possible[keys] + int(task.region.size))
+    if live_within_us is not None and not task.live_is_incremental and not task.live.rows_after:
+        row = outcome.next_live_start
+        moments.append(live.start[row[row < live.key_at[1:]]] + live_within_us)
+    for times in (live, step.archive.times):  # an event with a duration isn't used before its end
+        moments.append(times.end[times.end > known_until])
+    return min((int(each.min()) for each in moments if len(each)), default=None)
+
+
 @dataclass(frozen=True, slots=True)
 class Memory:
     """The keys and rows that stay in memory."""

@@ -19,7 +19,7 @@ from ostinato.correlations.strategies.steps import AllLive, StepInput, all_live
 from ostinato.correlations.strategies.strategies import Strategy, strategy
 from ostinato.correlations.strategies.trial import try_out
 from ostinato.correlations.task.correlation_intake import RowIntake, StepIntake
-from ostinato.correlations.task.correlation_memory import live_numbers, outlook_of, remember
+from ostinato.correlations.task.correlation_memory import live_numbers, next_change, outlook_of, remember
 from ostinato.correlations.task.correlation_results import ResultWriter
 from ostinato.correlations.task.correlation_state import (
     NEW,
@@ -73,6 +73,8 @@ class AdvancedStep(NamedTuple):
     wanted: pa.Table
     counts: StepCounts
     planner_state: PlannerState
+    wakes_at: int | None = None
+    """The watermark at which results may come even if no row does; None: only rows give results."""
 
 
 @dataclass(slots=True)
@@ -271,7 +273,14 @@ class Correlator:
         )
         totals = before.totals.plus(counts, sides.live.cost, sides.archive.cost)
         return AdvancedStep(
-            results, replace(state, totals=totals), no_ranges(self.task), counts, found_pairs.planner_state
+            results,
+            replace(state, totals=totals),
+            no_ranges(self.task),
+            counts,
+            found_pairs.planner_state,
+            next_change(
+                self.task, sides.live.task.within_us, step, outcome, outlook, waiting_results, intake.known_until
+            ),
         )
 
     def _joined_steps(self, done: Sequence[AdvancedStep]) -> AdvancedStep:

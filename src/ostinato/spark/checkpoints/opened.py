@@ -9,6 +9,8 @@ from pyspark.sql import DataFrame
 from ostinato.errors import MatchError
 from ostinato.spark.clause.clause_finish import finished_clause
 from ostinato.spark.clause.clause_stream_definition import ClauseDefinition
+from ostinato.spark.correlations.own_archive_definition import OwnArchiveDefinition
+from ostinato.spark.correlations.own_archive_stream import finished_correlation
 from ostinato.spark.event_queries.event_finish import finished_events
 from ostinato.spark.event_queries.event_stream_definition import EventsDefinition
 from ostinato.spark.rules.rules_definition import RulesDefinition
@@ -20,7 +22,9 @@ from ostinato.spark.summaries.summary_stream_definition import SummaryDefinition
 from ostinato.spark.workloads.clauses_finish import finished_clauses
 from ostinato.spark.workloads.clauses_stream_definition import ClausesDefinition
 
-AnyDefinition = ClauseDefinition | EventsDefinition | ClausesDefinition | SummaryDefinition | RulesDefinition
+AnyDefinition = (
+    ClauseDefinition | EventsDefinition | ClausesDefinition | SummaryDefinition | RulesDefinition | OwnArchiveDefinition
+)
 _KINDS: tuple[type[AnyDefinition], ...] = get_args(AnyDefinition)
 
 
@@ -47,5 +51,7 @@ def finished_rows(definition: AnyDefinition, opened: Checkpoint) -> DataFrame:
             return finished_summary(definition, opened)
         case RulesDefinition():
             return finished_rules(definition, opened)
+        case OwnArchiveDefinition():
+            return finished_correlation(definition, opened)
         case _:
             assert_never(definition)

@@ -51,16 +51,20 @@ def is_later(column: str, number: int | None, kind: s.DataType) -> str:
     return f"{column} IS NOT NULL" if number is None else f"{column} > {as_constant(number, kind)}"
 
 
+def is_time(kind: s.DataType) -> bool:
+    """Whether the clock's units are microseconds. Otherwise whole numbers order the rows."""
+    return isinstance(kind, s.DateType | s.TimestampType | s.TimestampNTZType)
+
+
 def read_delay(delay: str | int | None, kind: s.DataType) -> int:
     """The watermark delay, in the clock's units."""
-    is_time = isinstance(kind, s.DateType | s.TimestampType | s.TimestampNTZType)
     if delay is None:
         return 0
-    if is_time and isinstance(delay, str):
+    if is_time(kind) and isinstance(delay, str):
         length = parse_interval(f"INTERVAL '{delay}'")
         if length is not None and length >= timedelta(0):
             return length // timedelta(microseconds=1)
-    if not is_time and isinstance(delay, int) and not isinstance(delay, bool) and delay >= 0:
+    if not is_time(kind) and isinstance(delay, int) and not isinstance(delay, bool) and delay >= 0:
         return delay
     raise QueryError(
         "INVALID_OPTION",

@@ -138,18 +138,23 @@ def pairs_of(
     if live.isStreaming or archive.isStreaming:
         raise QueryError(
             "STREAM_NOT_SUPPORTED",
-            "a correlation in ost.sql is for batch DataFrames",
-            hint="ost.correlate(query, live=stream).start(output=..., checkpoint=...) takes a stream",
+            "on a stream, ost.sql takes one correlation, of a stream with itself",
+            hint="ost.correlate(query, archive=table).start(stream, output=..., checkpoint=...) takes an archive",
         )
-    if replace(options, limits=Limits()) != DEFAULT_OPTIONS:
-        raise QueryError(
-            "INVALID_OPTION",
-            "of the options of ost.sql a correlation takes max_partial_matches only",
-            hint="leave the others out; ost.correlate(...) has those of a correlation",
-        )
+    check_only_limits(options)
     settings = session_settings(live)
     correlation = correlation_of(text, occurrence, double_quoted_identifiers=settings.double_quoted_identifiers)
     return SparkCorrelation(correlation, live, archive, options.limits, settings).matched(CorrelationOptions())
+
+
+def check_only_limits(options: ClauseOptions) -> None:
+    """Raises for options of clauses that a correlation doesn't take."""
+    if replace(options, limits=Limits()) != DEFAULT_OPTIONS:
+        raise QueryError(
+            "INVALID_OPTION",
+            "of the options of ost.sql a correlation takes max_partial_matches, and on a stream buckets",
+            hint="leave the others out; ost.correlate(...) has those of a correlation",
+        )
 
 
 def _types_of(query: SparkQuery) -> Callable[[str], pa.DataType]:

@@ -1,4 +1,4 @@
-"""A correlation on a stream: `ost.correlate(query, live=stream).start(...)` owns a foreachBatch.
+"""A correlation of a stream with an archive in a table: `ost.correlate(query, archive=...).start(...)`, a foreachBatch.
 
 Each batch: state of the batch before + rows -> buckets of keys (mapInArrow) -> the checkpoint (state and pairs, in one
 write). Then the pairs -> the rest of the SQL text -> output, and the rows -> archive. Every write overwrites earlier
@@ -7,7 +7,6 @@ writes of the same batch, so a batch can run again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from ostinato.spark.correlations.correlation_batch import CorrelationBatch, arch
 from ostinato.spark.correlations.correlation_checkpoint import CorrelationCheckpoint, StoredBatch
 from ostinato.spark.correlations.correlation_clock import read_delay
 from ostinato.spark.correlations.correlation_definition import CorrelationDefinition, Reads
+from ostinato.spark.correlations.correlation_output import Output, Trigger, WriteRows, start_query
 from ostinato.spark.correlations.correlation_query import answer_of
 from ostinato.spark.correlations.correlation_stream_checks import (
     check_archive_is_free,
@@ -39,21 +39,18 @@ if TYPE_CHECKING:
 
 DEFAULT_BUCKETS = 16
 """Fewer than for other streams: each bucket is a folder of the archive in each batch."""
-Output = str | Callable[[DataFrame, int], None]
-"""A folder of Parquet files, or a function of a batch's rows and its number. A batch that runs again calls it again."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamTerms:
-    """The options of a correlation on a stream.
+    """The options of a correlation of a stream with an archive in a table.
 
-    Without an `archive`, the live rows are their own archive, as far back as the region reaches. With a path and
-    `write_archive`, they are also written there, and rows that `recent_rows` leaves out are read from there: by Spark,
-    or by the workers from a shared disk (`reads`). Otherwise `archive` is another table, which each batch reads up to
-    the watermark.
+    With a path and `write_archive`, the live rows are their own archive and are also written there. Rows that
+    `recent_rows` leaves out are read from there: by Spark, or by the workers from a shared disk (`reads`). Otherwise
+    `archive` is another table, which each batch reads up to the watermark.
     """
 
-    archive: Source | None = None
+    archive: Source
     write_archive: bool = False
     delay: str | int | None = None
     """The watermark delay; None: that of the DataFrame's watermark, or none."""
@@ -70,30 +67,22 @@ def start_correlation(
     *,
     output: Output,
     checkpoint: str,
-    trigger: Mapping[str, Any] | str | None = None,
+    trigger: Trigger = None,
 ) -> StreamingQuery:
-    """Starts a query that writes its pairs to `output`: one folder `batch_id=N` for each batch.
-
-    `trigger` has the arguments of Spark's trigger, or is an interval between batches.
-    """
+    """Starts a query that writes its pairs to `output`: one folder `batch_id=N` for each batch."""
     if not live.isStreaming:
         refuse_option("start takes a stream, and live is a batch DataFrame", "use run() or ost.sql for a batch")
     definition = define_correlation(text, live, terms)
     check_output(definition, live.sparkSession, writes_files=isinstance(output, str))
     check_archive_is_free(definition, CorrelationCheckpoint(live.sparkSession, checkpoint))
     step = CorrelationStep(definition, checkpoint, output, None if terms.write_archive else terms.archive)
-    writer = live.writeStream.foreachBatch(step).option("checkpointLocation", checkpoint)
-    if isinstance(trigger, str):
-        writer = writer.trigger(processingTime=trigger)
-    elif trigger is not None:
-        writer = writer.trigger(**trigger)
-    return writer.start()
+    return start_query(live, step, checkpoint, trigger)
 
 
 def define_correlation(text: str, live: DataFrame, terms: StreamTerms) -> CorrelationDefinition:
     """The definition to store. Raises if the correlation can't run on this stream."""
     archive, options = terms.archive, terms.options or CorrelationOptions()
-    check_options(archive, write_archive=terms.write_archive, buckets=terms.buckets, reads=terms.reads, options=options)
+    check_options(archive, write_archive=terms.write_archive, buckets=terms.buckets, reads=terms.reads)
     definition = CorrelationDefinition(
         query=text,
         live_columns=columns_as_json(live.schema),
@@ -116,8 +105,8 @@ def define_correlation(text: str, live: DataFrame, terms: StreamTerms) -> Correl
 
 
 def _archive_columns(live: DataFrame, terms: StreamTerms) -> str | None:
-    """The columns of an archive table; None if the live rows are their own archive."""
-    if terms.archive is None or terms.write_archive:
+    """The columns of an archive table; None if the stream writes its own archive."""
+    if terms.write_archive:
         return None
     return columns_as_json(read_source(live.sparkSession, terms.archive, live.schema).schema)
 
@@ -182,8 +171,4 @@ class CorrelationStep:
         return before
 
     def _write(self, pairs: DataFrame, batch_id: int) -> None:
-        result = answer_of(self.definition.query, pairs)
-        if isinstance(self.output, str):
-            result.write.mode("overwrite").parquet(f"{self.output.rstrip('/')}/batch_id={batch_id}")
-        else:
-            self.output(result, batch_id)
+        WriteRows(self.output)(answer_of(self.definition.query, pairs), batch_id)

@@ -10,26 +10,24 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as s
 
 from ostinato.calls.options import one_of, true_or_false, whole_number
-from ostinato.correlations.language.correlation_parser import CorrelationText
 from ostinato.errors import QueryError, Span
 from ostinato.expressions.lexer import tokenize
 from ostinato.spark.correlations.correlation_checkpoint import CorrelationCheckpoint
-from ostinato.spark.correlations.correlation_definition import CorrelationDefinition, Reads
+from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
+from ostinato.spark.correlations.correlation_definition import CorrelationDefinition, Reads, the_correlation
 from ostinato.spark.correlations.correlation_query import answer_of, check_archive_is_there
 from ostinato.spark.correlations.stream_archive import Source, read_source
 from ostinato.streams.stream_settings import MOST_BUCKETS
 
 if TYPE_CHECKING:
-    from ostinato.correlations.task.correlation_task import CorrelationOptions
+    pass
 
 
 def refuse_option(message: str, hint: str) -> NoReturn:
     raise QueryError("INVALID_OPTION", message, hint=hint)
 
 
-def check_options(
-    archive: Source | None, *, write_archive: bool, buckets: int, reads: Reads, options: CorrelationOptions
-) -> None:
+def check_options(archive: Source, *, write_archive: bool, buckets: int, reads: Reads) -> None:
     """Raises for options that contradict one another."""
     if isinstance(archive, DataFrame) and archive.isStreaming:
         refuse_option("the archive can't be a stream", "a path, a batch DataFrame, or a function that gives one")
@@ -40,24 +38,32 @@ def check_options(
     one_of("reads", reads, get_args(Reads))
     if reads == "worker" and not write_archive:
         refuse_option("workers read an archive only that the same query writes", "archive='...', write_archive=True")
-    if archive is None and options.recent_rows is not None:
-        refuse_option(
-            "recent_rows drops rows, and there is no archive to read them from", "archive=..., or leave it out"
-        )
 
 
 def check_output(definition: CorrelationDefinition, spark: SparkSession, *, writes_files: bool) -> None:
     """Raises if the text around the correlation can't run batch by batch, or its rows can't be written."""
-    text, occurrence = definition.query, definition.occurrence
-    _check_plain_select(text, occurrence)
     if not definition.writes_archive:
-        check_archive_is_there(text, occurrence, definition.archive_columns)
-    correlation = definition.plan(spark)
+        check_archive_is_there(definition.query, definition.occurrence, definition.archive_columns)
+    columns = check_answer(definition.query, definition.plan(spark))
+    if writes_files:
+        check_file_columns(definition.query, columns)
+
+
+def check_answer(text: str, correlation: SparkCorrelation) -> list[str]:
+    """The columns of the answer. Raises if the text can't run batch by batch."""
+    _check_plain_select(text)
+    spark = correlation.live.df.sparkSession
     empty = answer_of(text, correlation.measured(spark.createDataFrame([], correlation.pairs.schema)))
     if empty.take(1):  # only an aggregate gives a row for no rows
         _refuse(text, Span(0, len("SELECT")), "an aggregate over all results never ends on a stream")
-    twice = [name for name, count in Counter(name.lower() for name in empty.columns).items() if count > 1]
-    if writes_files and twice:
+    return empty.columns
+
+
+def check_file_columns(text: str, columns: list[str]) -> None:
+    """Raises if two columns have one name."""
+    twice = [name for name, count in Counter(name.lower() for name in columns).items() if count > 1]
+    if twice:
+        occurrence = the_correlation(text)
         raise QueryError(
             "CORRELATION_NOT_SUPPORTED",
             f"files can't hold two columns of the name '{twice[0]}'",
@@ -67,8 +73,9 @@ def check_output(definition: CorrelationDefinition, spark: SparkSession, *, writ
         )
 
 
-def _check_plain_select(text: str, occurrence: CorrelationText) -> None:
+def _check_plain_select(text: str) -> None:
     """Raises unless the text is SELECT list FROM the two clauses [WHERE condition]."""
+    occurrence = the_correlation(text)
     tokens = tokenize(text)
     outside = [token for token in tokens if not occurrence.pair.start <= token.span.start < occurrence.pair.end]
     before = [token for token in outside if token.span.start < occurrence.pair.start]

@@ -19,14 +19,16 @@ from ostinato.calls.options import a_text
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.language.statement_spans import Clause, CommonTable, Statement, read_statement
 from ostinato.clause.plan.typed_plan import Limits
-from ostinato.correlations.language.correlation_parser import CorrelationText, find_correlations
+from ostinato.correlations.language.correlation_parser import find_correlations
+from ostinato.correlations.task.correlation_task import CorrelationOptions
 from ostinato.errors import EnvironmentFault, QueryError, Span, in_statement
 from ostinato.event_queries.language.event_parser import is_event_text
 from ostinato.expressions.lexer import tokenize
 from ostinato.spark.clause.clause_dataframe import match_dataframe
 from ostinato.spark.clause.clause_options import MEMORY_BUDGET_BYTES, BatchOptions, ClauseOptions, Skew, SortBy
-from ostinato.spark.correlations.correlation_dataframe import pairs_of
+from ostinato.spark.correlations.correlation_dataframe import check_only_limits, pairs_of
 from ostinato.spark.correlations.correlation_sql import correlation_pieces, written_alike
+from ostinato.spark.correlations.own_archive_stream import OwnArchiveTerms, correlate_stream
 from ostinato.spark.session.session_settings import check_spark, session_settings
 from ostinato.spark.shipping.sql_with_frames import Args, Piece, ask_spark
 from ostinato.spark.statements.statement_arguments import check_tables, parameter_values
@@ -115,8 +117,13 @@ class _Answerer:
         frames: dict[str, DataFrame] = {}
         correlations = find_correlations(statement)
         for i, correlation in enumerate(correlations):
+            live = self._input(statement, correlation.live, args)
+            is_own_archive = written_alike(text, correlation.live, correlation.archive)
+            if live.isStreaming and is_own_archive:
+                return self._correlated_stream(text, live, args)
+            archive = live if is_own_archive else self._input(statement, correlation.archive, args)
             name = f"ost_pairs{i}"
-            frames[name] = self._pairs(statement, correlation, args)
+            frames[name] = pairs_of(text, correlation, live, archive, self.options)
             pieces += correlation_pieces(correlation, name)
         paired = [clause for correlation in correlations for clause in (correlation.live, correlation.archive)]
         for i, clause in enumerate(statement.clauses):
@@ -146,13 +153,15 @@ class _Answerer:
             )
             return match_dataframe(replace(query, ids=self.options.ids), source, self.options, settings)
 
-    def _pairs(self, statement: Statement, correlation: CorrelationText, args: Args) -> DataFrame:
-        """The pairs of matches of a correlation."""
-        text, live, archive = statement.text, correlation.live, correlation.archive
-        live_rows = self._input(statement, live, args)
-        is_same = written_alike(text, live, archive)  # then the rows are read and shipped once
-        archive_rows = live_rows if is_same else self._input(statement, archive, args)
-        return pairs_of(text, correlation, live_rows, archive_rows, self.options)
+    def _correlated_stream(self, text: str, live: DataFrame, args: Args) -> DataFrame:
+        """The rows of a correlation of a stream with its own recent history."""
+        buckets = self.options.stream.buckets
+        check_only_limits(replace(self.options, stream=replace(self.options.stream, buckets=DEFAULT_BUCKETS)))
+        if args:
+            message = "the state of a correlation stores its text, which can't have parameters"
+            raise QueryError("INVALID_OPTION", message, hint="write the values into the text")
+        terms = OwnArchiveTerms(CorrelationOptions(), self.options.limits, buckets)
+        return correlate_stream(text, live, terms)
 
     def _input(self, statement: Statement, clause: Clause, args: Args) -> DataFrame:
         """The input of the clause."""
