@@ -24,6 +24,7 @@ from benchmarks.match import sparks
 from benchmarks.match.events import START_US, write_events
 from benchmarks.records import Baseline, Goal, Record, Sense
 from benchmarks.streaming.streams import TIMEOUT_SECONDS, batch_of, cut, fresh_folder, write_files
+from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,6 +60,7 @@ def keyed_ticks(rows: int, keys: int) -> pa.Table:
 def measure_spark(scale: Scale) -> list[Record]:
     """Both parts share a session."""
     spark = sparks.spark_session()
+    spark.conf.set(STATE_STORE, ROCKSDB)
     with tempfile.TemporaryDirectory() as folder:
         return [*_replayed(spark, scale, Path(folder)), *_streamed(spark, scale, Path(folder))]
 

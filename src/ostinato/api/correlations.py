@@ -137,10 +137,16 @@ class CorrelationQuery(Query):
                 raise QueryError("INVALID_OPTION", f"{', '.join(options)}: there is no archive", hint=hint)
             terms = self._own_archive_terms()
             return start_own_archive(text, live, terms, output=output, checkpoint=checkpoint, trigger=trigger)
-        from ostinato.spark.correlations.correlation_stream import StreamTerms, start_correlation
+        from ostinato.spark.correlations.correlation_stream import TABLE_BUCKETS, StreamTerms, start_correlation
 
-        given = {**options, **({} if self.buckets is None else {"buckets": self.buckets})}
-        with_archive = StreamTerms(self.archive, delay=self.delay, options=self.options, limits=self.limits, **given)
+        with_archive = StreamTerms(
+            archive=self.archive,
+            delay=self.delay,
+            buckets=TABLE_BUCKETS if self.buckets is None else self.buckets,
+            options=self.options,
+            limits=self.limits,
+            **options,
+        )
         return start_correlation(text, live, with_archive, output=output, checkpoint=checkpoint, trigger=trigger)
 
     def _own_archive_terms(self) -> OwnArchiveTerms:

@@ -36,9 +36,9 @@ run(Source(Path(sys.argv[1]), local_session(cores=2, **settings)))
 
 def run(source: Source) -> None:
     """Reads all files that are there."""
-    correlation = ost.correlate(NAMED, archive=str(source.folder / "archive"), recent_rows=2)
+    correlation = ost.correlate(NAMED, archive=str(source.folder / "archive"), recent_rows=2, buckets=3)
     folders = {"output": source.output, "checkpoint": source.checkpoint, "write_archive": True}
-    started = correlation.start(source.read(), **folders, buckets=3, trigger={"availableNow": True})
+    started = correlation.start(source.read(), **folders, trigger={"availableNow": True})
     assert started.awaitTermination(_MOST_SECONDS)
 
 

@@ -58,7 +58,9 @@ class Stream:
     def step(self, live: pa.Table, **changed: Any) -> CorrelationStep:
         """A step as in a new process."""
         frame = self.spark.createDataFrame(live)
-        options = {"delay": "5 seconds", "buckets": 3, "text": QUERY, **self.options, **changed}
+        given = {**self.options, **changed}
+        own = {} if "archive" in given else {"archive": self.archive, "write_archive": True}
+        options = {"delay": "5 seconds", "buckets": 3, "text": QUERY, **own, **given}
         definition = define_correlation(options.pop("text"), frame, terms := StreamTerms(**options))
         source = None if terms.write_archive else terms.archive
         return CorrelationStep(definition, self.checkpoint, self.keep, source)
@@ -88,9 +90,9 @@ def kept_rows(count: int) -> CorrelationOptions:
 
 def test_stream_and_finish_are_batch(source: Source, table: pa.Table) -> None:
     source.add(*pieces(table, 50, 100))
-    correlation = ost.correlate(NAMED, archive=str(source.folder / "archive"), recent_rows=3)
+    correlation = ost.correlate(NAMED, archive=str(source.folder / "archive"), recent_rows=3, buckets=3)
     folders = {"output": source.output, "checkpoint": source.checkpoint, "write_archive": True}
-    started = correlation.start(source.read("5 seconds"), **folders, buckets=3, trigger=NOW)
+    started = correlation.start(source.read("5 seconds"), **folders, trigger=NOW)
     assert started.awaitTermination(120)
     written = source.session.read.parquet(source.output)
     assert {row[0] for row in written.select("batch_id").distinct().collect()} >= {1, 2}
@@ -101,10 +103,9 @@ def test_stream_and_finish_are_batch(source: Source, table: pa.Table) -> None:
 
 
 OPTIONS: dict[str, dict[str, Any]] = {
-    "own archive, in the buffer": {},
-    "own archive, written": {"write_archive": True},
-    "read back by Spark": {"write_archive": True, "options": kept_rows(2)},
-    "read back by workers": {"write_archive": True, "options": kept_rows(2), "reads": "worker"},
+    "written": {},
+    "read back by Spark": {"options": kept_rows(2)},
+    "read back by workers": {"options": kept_rows(2), "reads": "worker"},
     "archive first, no cache": {"options": CorrelationOptions(strategy="archive_first", cache=False)},
 }
 
@@ -113,9 +114,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 def test_all_batches_together_have_the_expected_rows(
     stream: Stream, table: pa.Table, expected: list[str], how: str
 ) -> None:
-    stream.options = {**OPTIONS[how]}
-    if "write_archive" in stream.options:
-        stream.options["archive"] = stream.archive
+    stream.options = OPTIONS[how]
     stream.run(stream.step(table), *pieces(table, 60, 110))
     assert stream.results[2].num_rows > 0
     assert stream.all_rows() == expected
@@ -132,7 +131,7 @@ def test_order_holds_over_batches(stream: Stream, table: pa.Table) -> None:
 
 def test_numbers_and_rows_as_clocks(stream: Stream, table: pa.Table) -> None:
     text = QUERY.replace("ts, id", "id").replace("INTERVAL '20' SECOND", "25 ROWS")
-    stream.options = {"text": text, "delay": 10, "archive": stream.archive, "write_archive": True}
+    stream.options = {"text": text, "delay": 10}
     stream.run(stream.step(table, options=kept_rows(4)), *pieces(table, 60, 110))
     assert stream.all_rows() == in_process(text, table)
 
@@ -143,7 +142,7 @@ def test_keys_in_another_order(stream: Stream, table: pa.Table, reads: str) -> N
     live, archive = LIVE.replace("BY symbol", "BY symbol, venue"), ARCHIVE.replace("BY symbol", "BY venue, symbol")
     text = QUERY.replace(LIVE, live).replace(ARCHIVE, archive)
     text = text.replace(" ON live", " ON live.venue = archive.venue AND live").replace("'20' SECOND", "'30' SECOND")
-    stream.options = {"text": text, "archive": stream.archive, "write_archive": True, "reads": reads}
+    stream.options = {"text": text, "reads": reads}
     stream.run(stream.step(two_keys, options=kept_rows(2)), *pieces(two_keys, 60, 110))
     expected = in_process(text, two_keys)
     assert len(expected) > 10
@@ -219,7 +218,6 @@ def test_rows_that_reach_an_archive_too_late_are_dropped(
 
 def test_the_archive_has_all_rows_that_were_not_late(stream: Stream, table: pa.Table) -> None:
     late = pa.concat_tables([table.slice(110), table.slice(0, 7)])  # seven rows come far too late
-    stream.options = {"archive": stream.archive, "write_archive": True}
     stream.run(stream.step(table), table.slice(0, 60), table.slice(60, 50), late)
     written = stream.spark.read.parquet(stream.archive)
     assert {"batch_id", "bucket"} <= set(written.columns)
@@ -234,7 +232,6 @@ def test_the_archive_has_all_rows_that_were_not_late(stream: Stream, table: pa.T
 
 
 def test_reads_open_few_folders_and_compare_numbers(stream: Stream, table: pa.Table) -> None:
-    stream.options = {"archive": stream.archive, "write_archive": True}
     stream.run(stream.step(table), *pieces(table, 60, 110))
     folder = ArchiveFolder(stream.archive, stream.spark.createDataFrame(table).schema, "ts")
     rows = folder.read(stream.spark, 2, [1]).where("__ost_clock > 5")
@@ -249,7 +246,7 @@ def test_reads_open_few_folders_and_compare_numbers(stream: Stream, table: pa.Ta
 
 
 def test_the_same_program_repeats_a_batch(stream: Stream, table: pa.Table, expected: list[str]) -> None:
-    stream.options = {"archive": stream.archive, "write_archive": True, "options": kept_rows(2)}
+    stream.options = {"options": kept_rows(2)}
     first, second, third = pieces(table, 60, 110)
     step = stream.step(table)
     stream.run(step, first, second)
@@ -265,7 +262,7 @@ def test_the_same_program_repeats_a_batch(stream: Stream, table: pa.Table, expec
 def test_another_program_repeats_a_failed_batch(
     stream: Stream, table: pa.Table, expected: list[str], fails: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stream.options = {"archive": stream.archive, "write_archive": True, "options": kept_rows(2)}
+    stream.options = {"options": kept_rows(2)}
     first, second, third = pieces(table, 60, 110)
     stream.run(stream.step(table), first)
 
@@ -310,12 +307,11 @@ def test_state_of_another_query(stream: Stream, table: pa.Table) -> None:
 
 
 def test_started_again_in_another_way(stream: Stream, table: pa.Table) -> None:
-    stream.options = {"archive": stream.archive, "write_archive": True}
     stream.run(stream.step(table), table.slice(0, 60))
     changes: list[dict[str, Any]] = [
         {"buckets": 4},
-        {"archive": None, "write_archive": False},
-        {"archive": f"{stream.archive}2"},
+        {"archive": stream.archive, "write_archive": False},
+        {"archive": f"{stream.archive}2", "write_archive": True},
     ]
     for changed in changes:
         with pytest.raises(Exception, match="STATE_OF_OTHER_QUERY") as caught:
@@ -336,8 +332,7 @@ def test_a_longer_delay_takes_nothing_back(stream: Stream, table: pa.Table, expe
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"write_archive": True}, "write_archive needs a path"),
-        ({"options": kept_rows(5)}, "recent_rows drops rows"),
+        ({"archive": None, "write_archive": True}, "write_archive needs a path"),
         ({"archive": "/tmp/x", "reads": "worker"}, "workers read an archive only"),
         ({"archive": "s3://x/y", "write_archive": True, "reads": "worker"}, "local paths only"),
         ({"reads": "nobody"}, "reads can't be 'nobody'"),

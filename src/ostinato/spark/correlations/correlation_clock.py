@@ -69,5 +69,5 @@ def read_delay(delay: str | int | None, kind: s.DataType) -> int:
     raise QueryError(
         "INVALID_OPTION",
         f"delay can't be {delay!r} where the rows are ordered by {kind.simpleString()}",
-        hint='a length such as "10 seconds"' if is_time else "a whole number, as those that order the rows",
+        hint='a length such as "10 seconds"' if is_time(kind) else "a whole number, as those that order the rows",
     )

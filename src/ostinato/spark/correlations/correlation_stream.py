@@ -37,7 +37,7 @@ from ostinato.spark.streams.stream_definition import columns_as_json
 if TYPE_CHECKING:
     from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
 
-DEFAULT_BUCKETS = 16
+TABLE_BUCKETS = 16
 """Fewer than for other streams: each bucket is a folder of the archive in each batch."""
 
 
@@ -54,7 +54,7 @@ class StreamTerms:
     write_archive: bool = False
     delay: str | int | None = None
     """The watermark delay; None: that of the DataFrame's watermark, or none."""
-    buckets: int = DEFAULT_BUCKETS
+    buckets: int = TABLE_BUCKETS
     reads: Reads = "spark"
     options: CorrelationOptions | None = None
     limits: Limits = Limits()
