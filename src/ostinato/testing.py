@@ -54,6 +54,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.calls.id_columns import IdColumns
 from ostinato.clause.language.clause_binding import bind
 from ostinato.clause.language.clause_query import as_clause_query
 from ostinato.clause.language.clause_render import render_clause
@@ -85,7 +86,7 @@ class StreamTester:
     names of types by column. With `late="show"` the output has late rows too, and a column `late` marks them. `eager`
     is for streams whose rows arrive in order: rows are matched as they come. `decision_time` names a further output
     column, the time at which the row was decided. `forget_keys_after="30 days"` forgets keys that are silent
-    for longer.
+    for longer. `match_id` and `run_id` name columns with ids, as in `ost.match`.
     """
 
     @only_our_errors()
@@ -98,6 +99,8 @@ class StreamTester:
         eager: bool = False,
         decision_time: str | None = None,
         forget_keys_after: str | None = None,
+        match_id: str | None = None,
+        run_id: str | None = None,
         max_partial_matches: int = Limits().max_partial_matches,
         ansi: bool = True,
         timezone: str = "UTC",
@@ -105,6 +108,8 @@ class StreamTester:
         stream_settings = StreamSettings(late, eager, decision_time=decision_time, forget_keys_after=forget_keys_after)
         self._settings = local_settings(ansi, timezone)
         self._query = as_clause_query(query)
+        if (match_id, run_id) != (None, None):
+            self._query = self._query.with_ids(IdColumns(match_id, run_id))
         self._schema = _schema(columns, self._settings)
         clause = self._query.clause
         plan = make_plan(bind(clause, self._schema.names))
@@ -114,7 +119,7 @@ class StreamTester:
         self._local = EvaluatedPlan(plan, self._schema, self._settings, Limits(max_partial_matches))
         conditions = [(f"{_BITS}{i}", 0) for i in range(len(plan.row_conditions))]
         fingerprint = fingerprint_of(
-            [render_clause(clause), str(self._schema), ansi, timezone, eager, forget_keys_after]
+            [render_clause(clause), str(self._schema), ansi, timezone, eager, forget_keys_after, plan.has_ids]
         )
         self.worker = StreamWorker(self._local.typed, conditions, stream_settings, fingerprint)
         self._decision_time = decision_time

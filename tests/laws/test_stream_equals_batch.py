@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.cases import Case, load_cases
 from tests.examples import examples
 from tests.laws.clause_workloads import long_tables
-from tests.laws.comparison import differing, rows_of
+from tests.laws.comparison import differing, rows_of, with_ids
 from tests.laws.declined import CLAUSES, Declined
 from tests.laws.strategies import COLUMNS, clauses, tables, variables_in
 
@@ -99,7 +99,7 @@ def on_time(steps: list[tuple[pa.Table, int]]) -> pa.Table:
 
 def streamed(text: str, steps: list[tuple[pa.Table, int]], **options: Any) -> StreamTester:
     """Runs all steps. Between steps the tester keeps only the serialised state."""
-    stream = StreamTester(parse_clause(text), COLUMNS, **options)
+    stream = StreamTester(with_ids(text), COLUMNS, **options)
     for rows, watermark in steps:
         stream.feed(rows, watermark=watermark)
     stream.finish()
@@ -111,7 +111,7 @@ def check(text: str, table: pa.Table, plan: Plan) -> None:
     rows_on_time = on_time(steps)
     expected = None
     with DECLINED.example(), suppress(MatchError):
-        expected = match_table(parse_clause(text), rows_on_time)
+        expected = match_table(with_ids(text), rows_on_time)
     if expected is None:
         with pytest.raises(MatchError):
             streamed(text, steps)
@@ -171,10 +171,10 @@ def test_eager_streams(text: str, table: pa.Table, cuts: list[int], delay: int) 
     rows_with_time = pa.Table.from_pylist(rows, schema=pa.schema(COLUMNS))
     with DECLINED.example():
         try:
-            expected = match_table(parse_clause(text), rows_with_time)
+            expected = match_table(with_ids(text), rows_with_time)
         except MatchError as error:
             DECLINED.leave_out(error.code)
-        stream = StreamTester(parse_clause(text), COLUMNS, eager=True)
+        stream = StreamTester(with_ids(text), COLUMNS, eager=True)
     DECLINED.answered(rows=expected.num_rows > 0)
     edges = [cut for cut in sorted(cuts) if 0 < cut < len(rows) and rows[cut]["t"] != rows[cut - 1]["t"]]
     for start, end in zip([0, *edges], [*edges, len(rows)], strict=True):
@@ -260,7 +260,7 @@ def test_silent_keys_leave_nothing(text: str, table: pa.Table, plan: Plan, half_
 def test_nothing_happens_before_the_timer_fires(text: str, table: pa.Table, plan: Plan) -> None:
     """A bucket without new rows is processed only when its timer fires."""
     with DECLINED.example():
-        stream = StreamTester(parse_clause(text), COLUMNS)
+        stream = StreamTester(with_ids(text), COLUMNS)
         try:
             for rows, watermark in plan.steps(table):
                 stream.feed(rows, watermark=watermark)

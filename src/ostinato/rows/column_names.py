@@ -17,5 +17,9 @@ DECIDED = f"{PREFIX}decided"
 """A stream's output column with the decision time of the row, which is later than the watermark of the step."""
 
 
+ORDINAL = f"{PREFIX}ordinal"
+"""The column of stored rows with their ordinals. Rows before them that are equal may not be stored any more."""
+
+
 LATE = f"{PREFIX}late"
 """A stream's output column that marks late rows, where they are shown."""

@@ -25,12 +25,9 @@ from numpy.typing import NDArray
 from ostinato.errors import MatchError
 from ostinato.expressions.values.value_order import OrderKey, sortable
 from ostinato.rows.batches import one_array
-from ostinato.rows.column_names import PREFIX
 from ostinato.rows.matches import Matches, ranges
 
 Ints = NDArray[np.int64]
-ORDINAL = f"{PREFIX}ordinal"
-"""The column of stored rows with their ordinals. Rows before them that are equal may not be stored any more."""
 _DIGEST_BYTES = 16
 _RUN, _MATCH = b"ostinato run 1", b"ostinato match 1"
 """What is hashed, and the version of its bytes."""

@@ -16,7 +16,8 @@ from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.clause.task.clause_worker import Window, Worker
 from ostinato.errors import MatchError
 from ostinato.rows.batches import Batch, OutputRows, batch_of
-from ostinato.rows.match_ids import ORDINAL, tie_ordinals
+from ostinato.rows.column_names import ORDINAL
+from ostinato.rows.match_ids import tie_ordinals
 from ostinato.rows.matches import chosen
 from ostinato.slices.cutting import one_span
 from ostinato.slices.handover import NOWHERE, end_of_runs, meeting_row, quiet_rows, within_reach

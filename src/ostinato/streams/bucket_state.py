@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ostinato.errors import MatchError
 from ostinato.kernels.constants import NO_TIME
+from ostinato.rows.column_names import ORDINAL
 from ostinato.streams.record_batches import joined, to_bytes
 from ostinato.streams.stored_state import (
     LARGEST,
@@ -179,9 +180,12 @@ def check_kept_rows(open_rows: pa.RecordBatch, arriving: pa.Schema, *numbers: st
 
 
 def check_columns(opened: OpenBucket, arrived: pa.RecordBatch | None) -> None:
-    """Raises STATE_OF_OTHER_QUERY if rows of the state have other columns than those that arrive."""
+    """Raises STATE_OF_OTHER_QUERY if rows of the state have other columns than those that arrive. Open rows may also
+    have ordinals."""
     for stored in (opened.open_rows, opened.waiting):
-        if stored is not None and arrived is not None and stored.schema != arrived.schema:
+        if stored is None or arrived is None:
+            continue
+        if [field for field in stored.schema if field.name != ORDINAL] != list(arrived.schema):
             raise other_query("the columns of its input, or their types, have changed")
 
 

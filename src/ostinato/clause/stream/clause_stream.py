@@ -14,6 +14,7 @@ from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.clause.query.clause import Output
 from ostinato.clause.stream.key_layout import KeyLayout, key_numbers, lay_out
 from ostinato.clause.stream.key_lifetimes import NEW, lifetimes, whole_lifetimes
+from ostinato.clause.stream.row_ordinals import pool_with_ordinals
 from ostinato.clause.stream.stream_search import NO_RESULTS, KeyMatches, StreamSearch
 from ostinato.clause.task.clause_worker import Worker
 from ostinato.rows.batches import Batch, OutputRows, batch_of
@@ -55,7 +56,9 @@ class StreamWorker:
         self.settings = settings
         self.worker = Worker(typed)
         self.bound = typed.plan.bound
-        self.search = StreamSearch(self.worker)
+        # Later rows of an eager stream may be equal to the last one, whose ordinal they continue.
+        keeps_last_row = typed.plan.has_ids and settings.eager
+        self.search = StreamSearch(self.worker, keeps_last_row=keeps_last_row)
         self.gate = Gate(self.bound.order_by[0].column, settings.eager)
         self.forget_us = settings.forget_us
         self.fingerprint = fingerprint
@@ -141,7 +144,10 @@ class StreamWorker:
     # --- matching ---
 
     def _searched(self, before: OpenBucket, intake: Intake, layout: KeyLayout, finished: bool) -> _Searched:
-        pool = joined([before.open_rows, intake.released])
+        if self.typed.plan.has_ids:
+            pool = pool_with_ordinals(before.open_rows, intake.released, layout, self.bound.order_by)
+        else:
+            pool = joined([before.open_rows, intake.released])
         assert pool is not None
         rows = pool.take(pa.array(layout.rows))
         remembered = len(before.keys.rows)

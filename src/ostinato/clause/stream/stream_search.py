@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,9 +63,11 @@ class KeyMatches:
 class StreamSearch:
     """Searches keys that may get further rows."""
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: Worker, *, keeps_last_row: bool = False) -> None:
         self.worker = worker
         self.needs = needs_of(worker.plan)
+        if keeps_last_row:
+            self.needs = replace(self.needs, before=max(self.needs.before, 1))
         self.within_us = worker.task.within_us
         self.at_once = worker.task.mode is MatchMode.INCREMENTAL
         self.shows_unmatched = worker.bound.clause.output is Output.ALL_ROWS_WITH_UNMATCHED

@@ -14,7 +14,8 @@ from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.expressions.evaluate import evaluate
 from ostinato.expressions.syntax import Expr, Literal, Navigation
 from ostinato.expressions.values.vectors import Vector, from_arrow
-from ostinato.rows.match_ids import ORDINAL, tie_ordinals
+from ostinato.rows.column_names import ORDINAL
+from ostinato.rows.match_ids import tie_ordinals
 from ostinato.rows.ordering import Ordered
 from ostinato.rows.times import microseconds_of
 

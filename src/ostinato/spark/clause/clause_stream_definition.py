@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 from pyspark.sql import SparkSession
 
+from ostinato.calls.id_columns import NO_IDS, IdColumns
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.language.clause_render import render_clause
 from ostinato.clause.plan.typed_plan import Limits
@@ -41,6 +42,7 @@ class ClauseDefinition(StreamDefinition):
     settings: Settings
     limits: Limits
     stream: StreamSettings
+    ids: IdColumns = NO_IDS
 
     @staticmethod
     def of(query: SparkQuery, stream: StreamSettings) -> ClauseDefinition:
@@ -53,13 +55,15 @@ class ClauseDefinition(StreamDefinition):
             settings=query.settings,
             limits=query.limits,
             stream=stream,
+            ids=clause.ids,
         )
 
     @staticmethod
     def read(values: dict[str, Any]) -> ClauseDefinition:
         settings, limits = Settings(**values["settings"]), Limits(**values["limits"])
         stream = StreamSettings(**values["stream"])
-        return ClauseDefinition(**{**values, "settings": settings, "limits": limits, "stream": stream})
+        parts = {"settings": settings, "limits": limits, "stream": stream, "ids": IdColumns(**values["ids"])}
+        return ClauseDefinition(**{**values, **parts})
 
     def state_values(self) -> dict[str, Any]:
         """All but limits, columns that the clause doesn't use, and options that only change the output."""
@@ -68,13 +72,14 @@ class ClauseDefinition(StreamDefinition):
             "clause": self.clause,
             "name of the input": self.input_name,
             "stored columns": self.shipped,
+            "ids of matches": self.ids != NO_IDS,
             **settings_values(self.settings),
             **options,
         }
 
     def query(self, spark: SparkSession) -> SparkQuery:
         """The plan over an empty input with the same columns."""
-        clause = parse_clause(self.clause, input_name=self.input_name)
+        clause = replace(parse_clause(self.clause, input_name=self.input_name), ids=self.ids)
         query = plan_query(clause, self.empty_input(spark), self.limits, self.settings)
         check_same_columns(described(query.shipped.schema), self)
         return query

@@ -55,7 +55,7 @@ def _with_stream_columns(plan: MatchPlan, stream: StreamSettings) -> MatchPlan:
             bound,
             measures=(*bound.measures, *more),
             # `_of_match` makes measures of unmatched rows NULL. Unmatched rows also have a decision time.
-            clause=replace(clause, measures=(*clause.measures, *more), output=_without_unmatched(clause.output)),
+            clause=replace(clause, output=_without_unmatched(clause.output)),
         ),
     )
 

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.stream.stream_limits import check_streamable, why_unbounded
-from ostinato.errors import QueryError, warn
+from ostinato.errors import warn
 from ostinato.spark.clause.clause_stream_definition import ClauseDefinition
 from ostinato.spark.clause.clause_stream_output import measured_stream, stream_schema
 from ostinato.spark.clause.clause_stream_task import ClauseBucketTask
@@ -19,8 +19,6 @@ from ostinato.streams.stream_settings import StreamSettings
 def match_stream(query: SparkQuery, stream: StreamSettings) -> DataFrame:
     """The clause's rows as a streaming DataFrame; nothing runs yet."""
     check_machine(query.df.sparkSession)
-    if query.plan.has_ids:
-        raise QueryError("INVALID_OPTION", "match_id and run_id are for batch DataFrames")
     delay_ms = check_query(query, eager=stream.eager, can_be_eager=True)
     warn_of_unbounded_state(query.plan)
     _warn_of_short_silence(query.plan, stream)
