@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ostinato.calls.id_columns import IdColumns
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.errors import MatchError
 from ostinato.event_queries.workload_options import WorkloadOptions
@@ -58,6 +59,7 @@ OTHERS: list[tuple[StreamDefinition, StreamDefinition]] = [
     (ONE, replace(ONE, stream=StreamSettings(buckets=5))),
     (ONE, replace(ONE, clause=CLAUSE.replace("> 1", "> 2"))),
     (ONE, replace(ONE, settings=Settings(ansi=False))),
+    (ONE, replace(ONE, ids=IdColumns("id"))),
     (EVENTS, replace(EVENTS, options=WorkloadOptions(buckets=5))),
     (EVENTS, replace(EVENTS, engines="[([(0, 0)], True)]")),
     (CLAUSES, replace(CLAUSES, names=("q2",))),
@@ -67,6 +69,7 @@ OTHERS: list[tuple[StreamDefinition, StreamDefinition]] = [
 ]
 SAME: list[tuple[StreamDefinition, StreamDefinition]] = [
     (ONE, replace(ONE, limits=Limits(7), stream=StreamSettings(late="show"), columns="[]")),
+    (replace(ONE, ids=IdColumns("id")), replace(ONE, ids=IdColumns("other", "run"))),
     (EVENTS, replace(EVENTS, options=WorkloadOptions(max_matches=7))),
     (CLAUSES, replace(CLAUSES, queries=(CLAUSE.replace("PATTERN", "\n  PATTERN"),))),
     (SUMMARY, replace(SUMMARY, form=NumberForm.TEXT)),
