@@ -11,12 +11,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tests.compiled_kernels import CACHE, unlisted_in, use_own_cache
 from tests.examples import EXPLORING, examples
+from tests.short_lived_jvms import use_short_lived_jvms
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TESTS = Path(__file__).parent
 use_own_cache()
+use_short_lived_jvms()
 
 _slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.short_lived_jvms import SHORT_LIVED
 from tests.spark.cluster.driver_programs import COMMON, TOLD
 from tests.spark.cluster.standalone_cluster import (
-    SHORT_LIVED,
     ProcessGroup,
     StandaloneCluster,
     bare_python,

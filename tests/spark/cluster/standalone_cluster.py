@@ -18,14 +18,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyspark
+from tests.short_lived_jvms import SHORT_LIVED
 
 SPARK_HOME = Path(pyspark.__path__[0])
 LOOPBACK = "127.0.0.1"
 WORKERS = 2
 CORES = 2
 """For each worker. Two, so that an executor runs two Python workers side by side."""
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For JVMs that end soon: they compile their own code once, quickly."""
 _START_SECONDS = 60
 _STOP_SECONDS = 10
 _MASTER_URL = re.compile(r"Starting Spark master at (spark://\S+)")
