@@ -22,9 +22,9 @@ from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.spark.clause.spark_plan import plan_query
 from ostinato.spark.session.session_settings import session_settings
+from ostinato.spark.streams.stream_buckets import BUCKET_STATE
 from ostinato.spark.streams.stream_checkpoint import open_checkpoint
 from ostinato.spark.streams.stream_packing import BUCKET, PackByBucket
-from ostinato.spark.streams.stream_processor import BUCKET_STATE
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS
 
 if TYPE_CHECKING:

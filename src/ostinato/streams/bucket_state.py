@@ -7,7 +7,7 @@ open matches may need, key after key in the order of the header, and those that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
@@ -19,6 +19,7 @@ from ostinato.errors import MatchError
 from ostinato.kernels.constants import NO_TIME
 from ostinato.rows.column_names import ORDINAL
 from ostinato.streams.record_batches import joined, to_bytes
+from ostinato.streams.stored_segments import size_of
 from ostinato.streams.stored_state import (
     LARGEST,
     Section,
@@ -51,13 +52,13 @@ class BucketState:
     """A value: equal bytes are equal states. An unchanged segment stays the same object from one state to the next."""
 
     header: bytes = b""
-    open_rows: tuple[bytes, ...] = ()
-    waiting: tuple[bytes, ...] = ()
+    open_rows: Sequence[bytes] = ()
+    waiting: Sequence[bytes] = ()
 
     @property
     def size(self) -> int:
         """In bytes."""
-        return sum(map(len, (self.header, *self.open_rows, *self.waiting)))
+        return len(self.header) + size_of(self.open_rows) + size_of(self.waiting)
 
 
 EMPTY = BucketState()
@@ -156,7 +157,7 @@ def read_header(state: BucketState, query: str) -> tuple[pa.RecordBatch | None, 
     return header, known_until
 
 
-def read_rows(segments: tuple[bytes, ...], section: RowsSection) -> pa.RecordBatch | None:
+def read_rows(segments: Sequence[bytes], section: RowsSection) -> pa.RecordBatch | None:
     """The rows of all segments; None where there are none."""
     subject = _ROWS[section]
     batches = [read_batch(unseal(segment, section, subject), subject) for segment in segments]

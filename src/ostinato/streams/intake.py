@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from ostinato.streams.bucket_state import (
     segments_of,
 )
 from ostinato.streams.record_batches import as_batch, joined, split
+from ostinato.streams.stored_segments import with_segments
 from ostinato.streams.stored_state import Section, check
 
 Times = NDArray[np.int64]
@@ -36,7 +38,7 @@ class Intake:
     arrived: int
     late: pa.RecordBatch | None
     released: pa.RecordBatch | None
-    waiting: tuple[bytes, ...]
+    waiting: Sequence[bytes]
     waiting_rows: int
     waiting_from: int | None
     """The earliest time of the waiting rows."""
@@ -106,7 +108,7 @@ class Gate:
         waiting_times = np.concatenate([held_times[~held_goes], fresh_times[~fresh_goes]])
         released_times = np.concatenate([held_times[held_goes], fresh_times[fresh_goes]])
         if not held_goes.any() and len(state.waiting) < MOST_SEGMENTS:
-            segments = state.waiting + segments_of(fresh_rest, Section.WAITING_ROWS)
+            segments = with_segments(state.waiting, segments_of(fresh_rest, Section.WAITING_ROWS))
         else:
             segments = segments_of(joined([held_rest, fresh_rest]), Section.WAITING_ROWS)
         return Intake(

@@ -11,8 +11,9 @@ from pyspark.sql import types as s
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
 
 from ostinato.spark.rules.rules_task import RULES, RulesTask
+from ostinato.spark.streams.bucket_store import StoredBucket
 from ostinato.spark.streams.stream_packing import unpack_table
-from ostinato.spark.streams.stream_processor import BucketProcessor, StoredBucket
+from ostinato.spark.streams.stream_processor import BucketProcessor
 
 if TYPE_CHECKING:
     from ostinato.streams.bucket_state import BucketState
@@ -59,10 +60,10 @@ class RulesProcessor(BucketProcessor):
         row = self._rules.get()
         return b"" if row is None else bytes(row[0])
 
-    def _store(self, before: StoredBucket, step: Step[Any]) -> StoredBucket:
+    def _store(self, before: StoredBucket, step: Step[Any], *, timer_fired: bool) -> StoredBucket:
         from ostinato.rule_sets.rules_core import RulesStep
 
         assert isinstance(step, RulesStep)
         if step.rules is not None:
             self._rules.update((step.rules,))
-        return super()._store(before, step)
+        return super()._store(before, step, timer_fired=timer_fired)

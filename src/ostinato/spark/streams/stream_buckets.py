@@ -14,9 +14,9 @@ from ostinato.rows.column_names import ERROR
 from ostinato.spark.streams.stream_task import BucketTask
 from ostinato.streams.bucket_state import BucketState
 
-# The names of the state variables, for Spark's state reader, and a field of the first.
+# The names of the state variables, for Spark's state reader, and fields of the first.
 BUCKET_STATE, OPEN_ROWS, WAITING, DEFINITION = "bucket", "open_rows", "waiting", "definition"
-HEADER = "header"
+HEADER, WAITING_HERE = "header", "waiting_here"
 
 
 def states_of(batches: Iterable[pa.RecordBatch]) -> Iterator[BucketState]:

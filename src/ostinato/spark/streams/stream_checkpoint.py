@@ -18,7 +18,7 @@ from ostinato.spark.session.quiet import without_error_log
 from ostinato.spark.session.session_settings import check_spark, session_settings
 from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.worker_check import ArrowTask, Checked
-from ostinato.spark.streams.stream_buckets import BUCKET_STATE, DEFINITION, HEADER, OPEN_ROWS, WAITING
+from ostinato.spark.streams.stream_buckets import BUCKET_STATE, DEFINITION, HEADER, OPEN_ROWS, WAITING, WAITING_HERE
 from ostinato.spark.streams.stream_packing import BUCKET
 
 
@@ -50,11 +50,12 @@ class Checkpoint:
 
     def buckets(self) -> DataFrame:
         """One row for each bucket: its number, its header, and its segments as arrays that may be NULL."""
-        frame = self.variable(BUCKET_STATE).select(bucket_number(), f"value.{HEADER}")
+        frame = self.variable(BUCKET_STATE).select(bucket_number(), f"value.{HEADER}", f"value.{WAITING_HERE}")
         for name in (OPEN_ROWS, WAITING):
             segments = self.variable(name).select(bucket_number(), F.col("list_value.segment").alias(name))
             frame = frame.join(segments, BUCKET, "left")
-        return frame
+        waiting = F.when(F.size(WAITING_HERE) > 0, F.col(WAITING_HERE)).otherwise(F.col(WAITING))
+        return frame.withColumn(WAITING, waiting).drop(WAITING_HERE)
 
 
 def bucket_number() -> Column:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
@@ -13,7 +12,6 @@ from pyspark.sql import Row
 from pyspark.sql import types as s
 from pyspark.sql.streaming.stateful_processor import (
     ExpiredTimerInfo,
-    ListState,
     StatefulProcessor,
     StatefulProcessorHandle,
     TimerValues,
@@ -24,14 +22,15 @@ from ostinato.errors import OstinatoError, carried
 from ostinato.kernels.constants import NO_TIME
 from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.spark.shipping.worker_check import Rebuilt, Reduced
+from ostinato.spark.streams.bucket_store import BucketStore, StoredBucket
 from ostinato.spark.streams.portable_processor import RecordingHandle, processor_or_stand_in
-from ostinato.spark.streams.stream_buckets import BUCKET_STATE, DEFINITION, HEADER, OPEN_ROWS, WAITING
 from ostinato.spark.streams.stream_packing import pack_results, unpack_table
 from ostinato.spark.streams.stream_task import BucketTask
-from ostinato.streams.bucket_state import EMPTY, OTHER_QUERY, BucketState, other_query
+from ostinato.streams.bucket_state import OTHER_QUERY, other_query
 from ostinato.streams.stored_definition import definition_changes
 
 if TYPE_CHECKING:
+    from ostinato.streams.bucket_state import BucketState
     from ostinato.streams.step import Step
 
 RESULTS = f"{PREFIX}results"
@@ -44,27 +43,6 @@ EMITTED = s.StructType(
         *(s.StructField(f"{PREFIX}{name}", s.LongType()) for name in COUNTS),
     ]
 )
-
-_BUCKET = s.StructType(
-    [
-        s.StructField(HEADER, s.BinaryType()),
-        s.StructField("timer_ms", s.LongType()),
-        s.StructField("open_runs", s.LongType()),
-        s.StructField("state_bytes", s.LongType()),
-    ]
-)
-_SEGMENT = s.StructType([s.StructField("segment", s.BinaryType())])
-_TEXT = s.StructType([s.StructField("json", s.StringType())])
-
-
-@dataclass(frozen=True, slots=True)
-class StoredBucket:
-    """The state of a bucket in Spark's store."""
-
-    state: BucketState
-    timer_ms: int | None
-    open_runs: int
-    state_bytes: int
 
 
 class BucketProcessor(StatefulProcessor):
@@ -83,11 +61,7 @@ class BucketProcessor(StatefulProcessor):
         return processor_or_stand_in(pickled, handle.declared)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._handle = handle
-        self._bucket = handle.getValueState(BUCKET_STATE, _BUCKET)
-        self._open_rows = handle.getListState(OPEN_ROWS, _SEGMENT)
-        self._waiting = handle.getListState(WAITING, _SEGMENT)
-        self._definition = handle.getValueState(DEFINITION, _TEXT)
+        self._stored = BucketStore(handle, has_timers=self.has_watermark)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[Row]:
         arrived = unpack_table((row[1] for row in rows), self.task.shipped)
@@ -96,18 +70,18 @@ class BucketProcessor(StatefulProcessor):
     def handleExpiredTimer(
         self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
     ) -> Iterator[Row]:
-        return self._advance(self.task.shipped.empty_table(), timerValues)
+        return self._advance(self.task.shipped.empty_table(), timerValues, timer_fired=True)
 
-    def _advance(self, arrived: pa.Table, now: TimerValues, **more: Any) -> Iterator[Row]:
+    def _advance(self, arrived: pa.Table, now: TimerValues, *, timer_fired: bool = False, **more: Any) -> Iterator[Row]:
         """Loads, advances, stores and emits. `more` is for the `_step` of a subclass."""
         try:
-            before = self._load()
+            before = self._stored.load(self.task.definition)
             step = self._step(before.state, arrived, self._watermark_us(now), **more)
             rows = self.task.rows(step.results)
         except Exception as error:  # sent as a row: Spark would wrap an exception in a Python traceback
             yield _emitted(error=carried(self._explained(ours_or_raise(error))))
             return
-        after = self._store(before, step)
+        after = self._store(before, step, timer_fired=timer_fired)
         counts = step.counts
         changes = (after.open_runs - before.open_runs, after.state_bytes - before.state_bytes)
         packs = [*pack_results(rows), None]  # at least one row carries the counts
@@ -117,8 +91,8 @@ class BucketProcessor(StatefulProcessor):
 
     def _explained(self, error: OstinatoError) -> OstinatoError:
         """The error. If the state is of another query, it says how the stored definition differs."""
-        stored = self._definition.get() if error.code == OTHER_QUERY else None
-        changes = [] if stored is None else definition_changes(stored[0], self.task.definition)
+        stored = self._stored.stored_definition() if error.code == OTHER_QUERY else None
+        changes = [] if stored is None else definition_changes(stored, self.task.definition)
         return other_query("; ".join(changes)) if changes else error
 
     def _step(self, state: BucketState, arrived: pa.Table, watermark_us: int) -> Step[Any]:
@@ -130,48 +104,10 @@ class BucketProcessor(StatefulProcessor):
         watermark_ms = now.getCurrentWatermarkInMs() if self.has_watermark else 0
         return watermark_ms * 1000 if watermark_ms > 0 else NO_TIME
 
-    # --- state ---
-
-    def _load(self) -> StoredBucket:
-        stored = self._bucket.get()
-        if stored is None:
-            self._definition.update((self.task.definition,))
-            return StoredBucket(EMPTY, None, 0, 0)
-        header, timer_ms, open_runs, state_bytes = stored
-        state = BucketState(bytes(header), _segments(self._open_rows), _segments(self._waiting))
-        return StoredBucket(state, timer_ms, open_runs, state_bytes)
-
-    def _store(self, before: StoredBucket, step: Step[Any]) -> StoredBucket:
-        state = step.state
-        _update(self._open_rows, before.state.open_rows, state.open_rows)
-        _update(self._waiting, before.state.waiting, state.waiting)
-        timer_ms = None if step.wake_at_us is None or not self.has_watermark else -(-step.wake_at_us // 1000)
-        if timer_ms != before.timer_ms:
-            if before.timer_ms is not None:
-                self._handle.deleteTimer(before.timer_ms)
-            if timer_ms is not None:
-                self._handle.registerTimer(timer_ms)
-        after = StoredBucket(state, timer_ms, step.counts.open_runs, state.size)
-        self._bucket.update((state.header, timer_ms, after.open_runs, after.state_bytes))
-        return after
+    def _store(self, before: StoredBucket, step: Step[Any], *, timer_fired: bool) -> StoredBucket:
+        return self._stored.store(before, step, timer_fired=timer_fired)
 
 
 def _emitted(pack: bytes | None = None, *, error: str | None = None, counts: tuple[int, ...] = ()) -> Row:
     values = (pack, error, *(counts or (0,) * len(COUNTS)))
     return Row(**dict(zip(EMITTED.names, values, strict=True)))
-
-
-def _segments(stored: ListState) -> tuple[bytes, ...]:
-    return tuple(bytes(segment) for (segment,) in stored.get())
-
-
-def _update(stored: ListState, before: tuple[bytes, ...], after: tuple[bytes, ...]) -> None:
-    """Writes the changes. If segments were only appended, the earlier ones aren't written again."""
-    if after == before:
-        return
-    if not after:
-        stored.clear()
-    elif before and after[: len(before)] == before:
-        stored.appendList([(segment,) for segment in after[len(before) :]])
-    else:
-        stored.put([(segment,) for segment in after])

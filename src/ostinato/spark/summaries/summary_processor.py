@@ -8,7 +8,8 @@ import pyarrow as pa
 from pyspark.sql import types as s
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
-from ostinato.spark.streams.stream_processor import BucketProcessor, StoredBucket
+from ostinato.spark.streams.bucket_store import StoredBucket
+from ostinato.spark.streams.stream_processor import BucketProcessor
 from ostinato.spark.summaries.summary_stream_task import NUMBER, PAGE, PAGES, SummaryBucketTask
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class SummaryProcessor(BucketProcessor):
         row = self._pages.getValue((number,))
         return None if row is None else bytes(row[0])
 
-    def _store(self, before: StoredBucket, step: Step[Any]) -> StoredBucket:
+    def _store(self, before: StoredBucket, step: Step[Any], *, timer_fired: bool) -> StoredBucket:
         from ostinato.summaries.stream.summary_stream import SummaryStep
 
         assert isinstance(step, SummaryStep)
@@ -45,4 +46,4 @@ class SummaryProcessor(BucketProcessor):
                 self._pages.removeKey((number,))
             else:
                 self._pages.updateValue((number,), (page,))
-        return super()._store(before, step)
+        return super()._store(before, step, timer_fired=timer_fired)
