@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from ostinato.spark.checkpoints.finish import finish_stream
     from ostinato.spark.checkpoints.open_partial_matches import stream_state
     from ostinato.spark.sinks.data_sources import register_sinks
+    from ostinato.spark.sinks.upserts import Upsert, upsert
     from ostinato.spark.statements.statement import sql
     from ostinato.spark.streams.stream_metrics import stream_metrics
     from ostinato.spark.summaries.summary_ask import summary_answer, summary_answers
@@ -109,6 +110,8 @@ _HOMES = {
     "rules": "ostinato.api.rules",
     "write_rule": "ostinato.api.rules",
     "register_sinks": "ostinato.spark.sinks.data_sources",
+    "Upsert": "ostinato.spark.sinks.upserts",
+    "upsert": "ostinato.spark.sinks.upserts",
     "sql": "ostinato.spark.statements.statement",
     "finish_stream": "ostinato.spark.checkpoints.finish",
     "stream_state": "ostinato.spark.checkpoints.open_partial_matches",
@@ -181,6 +184,7 @@ __all__ = [
     "StreamSummary",
     "SummaryAnswer",
     "SummaryResult",
+    "Upsert",
     "VirtualClock",
     "Workload",
     "WorkloadResult",
@@ -212,5 +216,6 @@ __all__ = [
     "summary_answer",
     "summary_answers",
     "unwrap",
+    "upsert",
     "write_rule",
 ]

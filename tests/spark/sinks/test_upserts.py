@@ -1,0 +1,97 @@
+"""`ost.upsert` in foreachBatch: replays, another stream over the same rows, early results, days."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from tests.spark.sinks.test_data_sources import uncommit
+from tests.spark.streams.spark_streams import Source
+
+import ostinato as ost
+from ostinato.spark.sinks.upserts import DAY
+
+BEGAN = datetime(2024, 3, 1, 23, 59)
+
+
+def matches(*numbers: int) -> pa.Table:
+    """Matches two minutes apart, the first before midnight."""
+    began = [BEGAN + timedelta(minutes=2 * number) for number in numbers]
+    ids = [f"m{number}" for number in numbers]
+    return pa.table({"match_id": ids, "began": pa.array(began, pa.timestamp("us", "UTC")), "price": numbers})
+
+
+def early(spark: SparkSession, *rows: tuple[str | None, str, int]) -> DataFrame:
+    return spark.createDataFrame(list(rows), "run_id string, status string, ended int")
+
+
+def test_a_stream_writes_each_match_once(streaming: SparkSession, tmp_path: Path) -> None:
+    source = Source(tmp_path / "a", streaming)
+    source.folder.mkdir()
+    source.add(matches(0, 1, 1), matches(1, 2, 3))
+    target = f"{tmp_path}/all [of] them"  # brackets are a pattern to Spark
+    upsert = ost.upsert(target, time="began")
+
+    def plain() -> list[int]:
+        """The rows that any reader of the folder sees."""
+        return sorted(
+            row.price for row in streaming.read.parquet(target.replace("[", r"\[").replace("]", r"\]")).collect()
+        )
+
+    def run() -> list[int]:
+        writer = source.read(delay=None).writeStream.foreachBatch(upsert)
+        writer = writer.option("checkpointLocation", source.checkpoint).trigger(availableNow=True)
+        assert writer.start().awaitTermination(120)
+        return plain()
+
+    assert run() == [0, 1, 2, 3]
+    lost = next(Path(target).glob(f"{DAY}=2024-03-02/*b00000001-*"))
+    lost.rename(tmp_path / "lost")  # killed between the folders of two days
+    uncommit(source.checkpoint, 1)
+    source.add(matches(4))
+    assert run() == [0, 1, 2, 3, 4]
+    upsert(streaming.read.parquet(source.input), 0)  # another stream over the same rows
+    assert plain() == [0, 1, 2, 3, 4]
+    assert {folder.name for folder in Path(target).glob(f"{DAY}=*")} == {f"{DAY}=2024-03-01", f"{DAY}=2024-03-02"}
+    again = upsert.read(streaming)
+    assert (again.columns, again.count()) == (["match_id", "began", "price"], 5)
+
+
+def test_the_latest_status_wins(streaming: SparkSession, tmp_path: Path) -> None:
+    upsert = ost.upsert(tmp_path / "runs", key="run_id", status="status", latest_by="ended")
+    first = early(streaming, ("a", "open", 1), ("a", "extended", 3), ("a", "extended", 2), ("b", "open", 1))
+    second = early(streaming, ("a", "final", 3), ("b", "extended", 1), ("c", "withdrawn", 1))
+    for number, batch in enumerate((first, second, first, second)):
+        upsert(batch, number)
+    assert sorted(map(tuple, upsert.read(streaming).collect())) == [
+        ("a", "final", 3),
+        ("b", "extended", 1),
+        ("c", "withdrawn", 1),
+    ]
+    assert streaming.read.parquet(str(tmp_path / "runs")).count() == 5  # each version once: a, b, and later a, b, c
+    for row, code in (((None, "open", 1), "UPSERT_KEY_MISSING"), (("a", "closed", 1), "UPSERT_STATUS")):
+        with pytest.raises(Exception, match=code) as caught:
+            upsert(early(streaming, row), 4)
+        assert ost.unwrap(caught.value).code == code  # type: ignore[union-attr]
+
+
+def test_refusals(streaming: SparkSession, tmp_path: Path) -> None:
+    def refused(batch: DataFrame, **options: str) -> str:
+        with pytest.raises(ost.QueryError) as caught:
+            ost.upsert(tmp_path / "x", **options)(batch, 0)  # type: ignore[arg-type]
+        return caught.value.code
+
+    rows = early(streaming, ("a", "open", 1))
+    assert refused(rows) == "UNKNOWN_COLUMN"
+    assert refused(rows, key="run_id", time="status") == "INVALID_TIME"
+    assert refused(rows.withColumnRenamed("ended", "upsert_write"), key="run_id") == "RESERVED_NAME"
+    rows.write.saveAsTable("not_mergeable")
+    try:
+        with pytest.raises(Exception, match="does not support MERGE INTO TABLE"):  # Spark parsed the statement
+            ost.upsert("not_mergeable", key="run_id", status="status", latest_by="ended", format="table")(rows, 0)
+    finally:
+        streaming.sql("DROP TABLE not_mergeable")
+    assert [table.name for table in streaming.catalog.listTables() if table.isTemporary] == []
