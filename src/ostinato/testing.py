@@ -70,8 +70,10 @@ from ostinato.local.local_settings import local_settings
 from ostinato.rows.arrow_tables import as_table
 from ostinato.rows.batches import OutputRows, one_array
 from ostinato.rows.column_names import DECIDED, LATE, MATCHED, PREFIX
+from ostinato.rows.times import microseconds_of
 from ostinato.streams.bucket_state import EMPTY, BucketState
-from ostinato.streams.step import fingerprint_of
+from ostinato.streams.history import ROWS_PER_STEP, history_steps
+from ostinato.streams.step import Step, fingerprint_of
 from ostinato.streams.stream_settings import LATE_COLUMN, StreamSettings
 
 Moment = datetime | date | str | int
@@ -142,6 +144,26 @@ class StreamTester:
         """Keys that left the state because they were silent for too long."""
 
     @only_our_errors()
+    def load_history(self, rows: Any, *, rows_per_step: int = ROWS_PER_STEP) -> list[dict[str, Any]]:
+        """Starts the stream after earlier rows, as `history=` does on Spark. Call it before anything else.
+
+        Returns the output rows that the archive alone decides. They aren't rows of the stream. Rows up to the latest
+        time of the archive are late from now on. The results don't depend on `rows_per_step`.
+        """
+        if self._state != EMPTY:
+            raise QueryError("STREAM_STARTED", "history is for a stream that has had no step yet")
+        time = self.worker.gate.time_column
+        table = self._table(rows)
+        table = table.filter(table[time].is_valid()).sort_by(time)
+        if not table.num_rows:
+            return []
+        latest_us = int(microseconds_of(one_array(table[time]))[-1])
+        with errors_quoting(self._query.clause.text):
+            steps = [*history_steps(self.worker, [self._shipped(table)], time, latest_us, rows_per_step)]
+        self._remember(steps[-1])
+        return [row for step in steps if step.results.count for row in self._output(step.results).to_pylist()]
+
+    @only_our_errors()
     def feed(self, rows: Any, *, watermark: Moment | None = None) -> list[dict[str, Any]]:
         """Feeds rows: dicts, or a table as for `ost.match`. Returns the new output rows.
 
@@ -184,18 +206,21 @@ class StreamTester:
         shipped = None if table is None else self._shipped(table)
         with errors_quoting(self._query.clause.text):
             step = self.worker.advance(self._state, shipped, self.watermark_us, finished=finished)
-        self._state = step.state
         self.rows += step.counts.rows
         self.late_rows += step.counts.late_rows
         self.forgotten_keys += step.counts.forgotten_keys
-        self.wake_at_us = step.wake_at_us
-        self.open_runs, self.buffered_rows = step.counts.open_runs, step.counts.buffered_rows
+        self._remember(step)
         if not step.results.count:
             return []
         output = self._output(step.results)
         self._outputs.append(output)
         rows: list[dict[str, Any]] = output.to_pylist()
         return rows
+
+    def _remember(self, step: Step[OutputRows]) -> None:
+        self._state = step.state
+        self.wake_at_us = step.wake_at_us
+        self.open_runs, self.buffered_rows = step.counts.open_runs, step.counts.buffered_rows
 
     def _set_watermark(self, to: Moment) -> None:
         moment = _moment(to, self._time_type)

@@ -29,7 +29,7 @@ from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import QueryError
 from ostinato.rows.arrow_tables import spark_dataframe
-from ostinato.spark.clause.clause_options import DEFAULT_OPTIONS, ClauseOptions, Skew, SortBy
+from ostinato.spark.clause.clause_options import DEFAULT_OPTIONS, ClauseOptions, End, Skew, SortBy
 from ostinato.streams.stream_settings import Late
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ class ClauseOptionNames(TypedDict, total=False):
     forget_keys_after: str | None
     match_id: str | None
     run_id: str | None
+    history: DataFrame | None
+    end: End
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -92,7 +94,8 @@ class MatchRecognizeQuery(Query):
         if replace(self.options, limits=Limits(), ids=NO_IDS) != DEFAULT_OPTIONS:
             raise QueryError(
                 "INVALID_OPTION",
-                "sort, memory_budget, skew, late, eager, buckets, decision_time and forget_keys_after are for Spark",
+                "sort, memory_budget, skew, end, late, eager, buckets, decision_time, forget_keys_after and history are"
+                " for Spark",
                 hint="in this process a clause has max_partial_matches, match_id and run_id, and ost.match has workers"
                 " and slice_rows",
             )

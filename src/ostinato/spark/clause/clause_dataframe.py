@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyspark.sql import DataFrame
 
 from ostinato.clause.language.clause_query import ClauseQuery
@@ -11,7 +13,7 @@ from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.types import Settings
 from ostinato.spark.clause.batch import match_batch
 from ostinato.spark.clause.clause_options import DEFAULT_OPTIONS, BatchOptions, ClauseOptions
-from ostinato.spark.clause.clause_streaming import match_stream
+from ostinato.spark.clause.clause_streaming import match_open_batch, match_stream
 from ostinato.spark.clause.spark_plan import plan_query
 from ostinato.spark.session.session_settings import session_settings
 
@@ -34,14 +36,17 @@ def match_dataframe(
         if options.batch != BatchOptions():
             raise QueryError(
                 "INVALID_OPTION",
-                "sort, memory_budget and skew are for batch DataFrames",
+                "sort, memory_budget, skew and end are for batch DataFrames",
                 hint="this DataFrame is a stream: leave them out",
             )
-        return match_stream(planned, options.stream)
-    if not options.stream.is_default:
+        return match_stream(planned, options.stream, options.history)
+    is_open = options.batch.end == "open"
+    # These options say which matches are decided.
+    until_end = replace(options.stream, eager=False, forget_keys_after=None) if is_open else options.stream
+    if options.history is not None or not until_end.is_default:
         raise QueryError(
             "INVALID_OPTION",
-            "late, eager, buckets, decision_time and forget_keys_after are for streaming DataFrames",
+            "late, eager, buckets, decision_time, forget_keys_after and history are for streaming DataFrames",
             hint="this DataFrame is a batch: leave them out",
         )
-    return match_batch(planned, options.batch)
+    return match_open_batch(planned, options.stream) if is_open else match_batch(planned, options.batch)

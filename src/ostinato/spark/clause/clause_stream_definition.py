@@ -43,9 +43,10 @@ class ClauseDefinition(StreamDefinition):
     limits: Limits
     stream: StreamSettings
     ids: IdColumns = NO_IDS
+    has_history: bool = False
 
     @staticmethod
-    def of(query: SparkQuery, stream: StreamSettings) -> ClauseDefinition:
+    def of(query: SparkQuery, stream: StreamSettings, *, has_history: bool = False) -> ClauseDefinition:
         clause = query.bound.clause
         return ClauseDefinition(
             clause=render_clause(clause),
@@ -56,6 +57,7 @@ class ClauseDefinition(StreamDefinition):
             limits=query.limits,
             stream=stream,
             ids=clause.ids,
+            has_history=has_history,
         )
 
     @staticmethod
@@ -75,6 +77,7 @@ class ClauseDefinition(StreamDefinition):
             "ids of matches": self.ids != NO_IDS,
             **settings_values(self.settings),
             **options,
+            "history": self.has_history,
         }
 
     def query(self, spark: SparkSession) -> SparkQuery:

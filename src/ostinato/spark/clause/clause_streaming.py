@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyspark.sql import DataFrame
 
 from ostinato.clause.plan.match_plan import MatchPlan
@@ -12,25 +14,45 @@ from ostinato.spark.clause.clause_stream_output import measured_stream, stream_s
 from ostinato.spark.clause.clause_stream_task import ClauseBucketTask
 from ostinato.spark.clause.spark_plan import SparkQuery
 from ostinato.spark.streams.stream_checks import check_machine, watermark_delay_ms, without_watermark
+from ostinato.spark.streams.stream_history import decided_rows, history_rows, history_states
 from ostinato.spark.streams.stream_operator import through_buckets
 from ostinato.streams.stream_settings import StreamSettings
 
 
-def match_stream(query: SparkQuery, stream: StreamSettings) -> DataFrame:
-    """The clause's rows as a streaming DataFrame; nothing runs yet."""
+def match_stream(query: SparkQuery, stream: StreamSettings, history: Any = None) -> DataFrame:
+    """The clause's rows as a streaming DataFrame, after those that an archive decides; nothing runs yet."""
     check_machine(query.df.sparkSession)
     delay_ms = check_query(query, eager=stream.eager, can_be_eager=True)
     warn_of_unbounded_state(query.plan)
     _warn_of_short_silence(query.plan, stream)
+    task = clause_task(query, ClauseDefinition.of(query, stream, has_history=history is not None))
+    states = None
+    if history is not None:
+        archive = history_rows(query.shipped, history)
+        states = history_states(archive, query.bound.partition_by, stream.buckets, task, _time_of(query))
     rows = through_buckets(
         query.shipped,
         query.bound.partition_by,
         stream.buckets,
-        clause_task(query, ClauseDefinition.of(query, stream)),
+        task,
         stream_schema(query, stream, delay_ms),
         has_watermark=delay_ms is not None,
+        history=states,
     )
     return measured_stream(query, stream, rows)
+
+
+def match_open_batch(query: SparkQuery, stream: StreamSettings) -> DataFrame:
+    """The clause's rows over a batch that no later row can change: those that a stream gives before its end."""
+    _check_streamable(query)
+    task, schema = clause_task(query, ClauseDefinition.of(query, stream)), stream_schema(query, stream)
+    keys, time = query.bound.partition_by, _time_of(query)
+    rows = decided_rows(query.shipped, keys, stream.buckets, task, time, schema)
+    return measured_stream(query, stream, rows)
+
+
+def _time_of(query: SparkQuery) -> str:
+    return query.bound.order_by[0].column
 
 
 def clause_task(query: SparkQuery, definition: ClauseDefinition) -> ClauseBucketTask:
@@ -47,15 +69,19 @@ def clause_task(query: SparkQuery, definition: ClauseDefinition) -> ClauseBucket
 
 def check_query(query: SparkQuery, *, eager: bool = False, can_be_eager: bool = False) -> int | None:
     """The watermark's delay in milliseconds; None if an `eager` stream has no watermark. Raises if it can't stream."""
-    order = query.bound.order_by
-    check_streamable(query.plan, query.source.arrow_column(order[0].column) if order else None)
-    first = order[0]
+    _check_streamable(query)
+    first = query.bound.order_by[0]
     delay_ms = watermark_delay_ms(query.df, first.column)
     if delay_ms is None and not eager:
         raise without_watermark(
             query.df, first.column, query.bound.clause.text, first.key.span, can_be_eager=can_be_eager
         )
     return delay_ms
+
+
+def _check_streamable(query: SparkQuery) -> None:
+    order = query.bound.order_by
+    check_streamable(query.plan, query.source.arrow_column(order[0].column) if order else None)
 
 
 def warn_of_unbounded_state(plan: MatchPlan) -> None:

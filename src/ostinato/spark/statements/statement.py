@@ -7,6 +7,7 @@ makes a correlation. Spark gets the text around them unchanged.
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -25,13 +26,14 @@ from ostinato.errors import EnvironmentFault, QueryError, Span, in_statement
 from ostinato.event_queries.language.event_parser import is_event_text
 from ostinato.expressions.lexer import tokenize
 from ostinato.spark.clause.clause_dataframe import match_dataframe
-from ostinato.spark.clause.clause_options import MEMORY_BUDGET_BYTES, BatchOptions, ClauseOptions, Skew, SortBy
+from ostinato.spark.clause.clause_options import MEMORY_BUDGET_BYTES, BatchOptions, ClauseOptions, End, Skew, SortBy
 from ostinato.spark.correlations.correlation_dataframe import check_only_limits, pairs_of
 from ostinato.spark.correlations.correlation_sql import correlation_pieces, written_alike
 from ostinato.spark.correlations.own_archive_stream import OwnArchiveTerms, correlate_stream
 from ostinato.spark.session.session_settings import check_spark, session_settings
 from ostinato.spark.shipping.sql_with_frames import Args, Piece, ask_spark
 from ostinato.spark.statements.statement_arguments import check_tables, parameter_values
+from ostinato.spark.streams.stream_history import check_history
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS, Late, StreamSettings
 
 
@@ -52,6 +54,8 @@ def sql(
     forget_keys_after: str | None = None,
     match_id: str | None = None,
     run_id: str | None = None,
+    history: DataFrame | None = None,
+    end: End = "final",
     **tables: DataFrame,
 ) -> DataFrame:
     """The result of a query as a lazy DataFrame.
@@ -64,7 +68,9 @@ def sql(
 
     For clauses over streaming DataFrames (docs/streaming.md): `late` rows are dropped or shown, rows of `eager` streams
     arrive in order, `buckets` is the number of buckets of keys, `decision_time` names a column to add, and keys that
-    are silent for longer than `forget_keys_after` ("30 days") are forgotten.
+    are silent for longer than `forget_keys_after` ("30 days") are forgotten. `history` has earlier rows of the
+    streaming table, after which the stream starts; it is for statements with one clause. On a batch, `end="open"`
+    leaves out the matches that later rows may change.
 
     `match_id` and `run_id` name columns to add to the rows of each clause: ids that a match keeps in every run of the
     query, on batches and streams.
@@ -84,14 +90,29 @@ def sql(
     session = spark or _session_of(tables)
     options = ClauseOptions(
         Limits(max_partial_matches),
-        BatchOptions(sort, memory_budget, skew),
+        BatchOptions(sort, memory_budget, skew, end),
         StreamSettings(late, eager, buckets, decision_time, forget_keys_after),
         IdColumns(match_id, run_id),
+        history,
     )
+    if history is not None:
+        _check_one_clause(query)
     return _Answerer(session, tables, options).answer(query, parameter_values(args))
 
 
 _OPTIONS = tuple(name for name in inspect.signature(sql).parameters if name not in ("query", "tables"))
+
+
+def _check_one_clause(text: str) -> None:
+    """Raises unless there is one MATCH_RECOGNIZE, also counting those inside the inputs of others."""
+    words = [token.upper for token in tokenize(text)]
+    count = sum(pair == ("MATCH_RECOGNIZE", "(") for pair in itertools.pairwise(words))
+    if count != 1:
+        raise QueryError(
+            "INVALID_OPTION",
+            f"history= is for statements with one MATCH_RECOGNIZE, and this one has {count}",
+            hint="start each clause with df.transform(ost.match_recognize(..., history=...))",
+        )
 
 
 def _session_of(tables: Mapping[str, DataFrame]) -> SparkSession:
@@ -108,6 +129,18 @@ class _Answerer:
         self.spark = spark
         self.tables = {name.lower(): table for name, table in tables.items()}
         self.options = options
+
+    def of_history(self) -> _Answerer:
+        """The same, with the archive in place of the streaming table."""
+        streaming = [name for name, table in self.tables.items() if table.isStreaming]
+        if len(streaming) != 1:
+            raise QueryError(
+                "INVALID_OPTION",
+                f"history= stands for one streaming table, and this statement is given {len(streaming)}",
+                hint="pass the stream as a table of the call, or match with df.transform(ost.match_recognize(...))",
+            )
+        tables = {**self.tables, streaming[0]: check_history(self.options.history)}
+        return _Answerer(self.spark, tables, replace(self.options, history=None))
 
     def answer(self, text: str, args: Args) -> DataFrame:
         statement = read_statement(text)
@@ -144,6 +177,9 @@ class _Answerer:
 
     def _matches(self, statement: Statement, clause: Clause, args: Args) -> DataFrame:
         source = self._input(statement, clause, args)
+        options = self.options
+        if options.history is not None:
+            options = replace(options, history=self.of_history()._input(statement, clause, args))
         settings = session_settings(source)
         with in_statement(statement.text, [clause.body]):
             query = parse_clause(
@@ -151,7 +187,7 @@ class _Answerer:
                 input_name=clause.input_name,
                 double_quoted_identifiers=settings.double_quoted_identifiers,
             )
-            return match_dataframe(replace(query, ids=self.options.ids), source, self.options, settings)
+            return match_dataframe(replace(query, ids=options.ids), source, options, settings)
 
     def _correlated_stream(self, text: str, live: DataFrame, args: Args) -> DataFrame:
         """The rows of a correlation of a stream with its own recent history."""

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyspark.sql import types as s
 from pyspark.sql.streaming.stateful_processor import ListState, StatefulProcessorHandle
 
 from ostinato.spark.streams.stream_buckets import BUCKET_STATE, DEFINITION, HEADER, OPEN_ROWS, WAITING, WAITING_HERE
 from ostinato.streams.bucket_state import EMPTY, BucketState
+from ostinato.streams.step import Counts, Step
 from ostinato.streams.stored_segments import StoredSegments, size_of
-
-if TYPE_CHECKING:
-    from ostinato.streams.step import Step
 
 MOST_BYTES_BESIDE_HEADER = 1 << 17
 """More waiting rows than this are in a list. Every change of the value writes all of it."""
@@ -78,6 +76,11 @@ class BucketStore:
             here = StoredSegments(listed, size, lambda: _segments(self._waiting))
         value = (header, list(waiting), *value[2:])
         return StoredBucket(BucketState(header, open_rows, here), timer_ms, open_runs, state_bytes, value)
+
+    def begin(self, definition: str, state: BucketState, wake_at_us: int | None) -> None:
+        """Stores the first state of a bucket. Its next step counts the open runs as new."""
+        self._definition.update((definition,))
+        self.store(StoredBucket(EMPTY, None, 0, 0, None), Step(None, state, wake_at_us, Counts()))
 
     def stored_definition(self) -> str | None:
         """The definition that the bucket was begun with."""

@@ -50,6 +50,9 @@ def _read_as_code() -> Callable[[CheckAsCode, bytes, list[Declared]], Any]:
                 for method, arguments in declared:
                     getattr(handle, method)(*arguments)
 
+            def handleInitialState(self, *arguments: Any, **named: Any) -> Any:
+                raise problem
+
             def handleInputRows(self, *arguments: Any, **named: Any) -> Any:
                 raise problem
 

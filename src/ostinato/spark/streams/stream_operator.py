@@ -46,12 +46,14 @@ def through_buckets(
     processor: Callable[..., BucketProcessor] = BucketProcessor,
     mode: Literal["Append", "Update"] = "Append",
     changes: DataFrame | None = None,
+    history: DataFrame | None = None,
 ) -> DataFrame:
     """The rows that the task's core gives for the shipped rows, bucket by bucket, with the schema's columns.
 
     `keys` are shipped columns: rows with equal values share a bucket. `bits` are shipped columns: rows in which all of
     them are 0 are left out. `processor` makes the operator that stores the buckets' state. `changes` are rows with a
-    bucket and a text, which reach the processor beside the packed rows.
+    bucket and a text, which reach the processor beside the packed rows. `history` has the states with which the first
+    batch starts (`stream_history.py`).
     """
     bucket = bucket_of([shipped.column(name) for name in keys], buckets).alias(BUCKET)
     packed = shipped.selected.select(bucket, "*").mapInArrow(Checked(PackByBucket(task.shipped, bits)), PACKED_TYPE)
@@ -64,6 +66,7 @@ def through_buckets(
         EMITTED,
         mode,
         "EventTime" if has_watermark else "None",
+        None if history is None else history.groupBy(BUCKET),
     )
     sums = (F.sum(f"{PREFIX}{name}").alias(name) for name in COUNTS)
     observed = emitted.observe(f"{OBSERVED}-{task.fingerprint[:8]}-{next(_operators)}", *sums)

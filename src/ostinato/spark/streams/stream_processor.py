@@ -26,11 +26,10 @@ from ostinato.spark.streams.bucket_store import BucketStore, StoredBucket
 from ostinato.spark.streams.portable_processor import RecordingHandle, processor_or_stand_in
 from ostinato.spark.streams.stream_packing import pack_results, unpack_table
 from ostinato.spark.streams.stream_task import BucketTask
-from ostinato.streams.bucket_state import OTHER_QUERY, other_query
+from ostinato.streams.bucket_state import OTHER_QUERY, BucketState, other_query
 from ostinato.streams.stored_definition import definition_changes
 
 if TYPE_CHECKING:
-    from ostinato.streams.bucket_state import BucketState
     from ostinato.streams.step import Step
 
 RESULTS = f"{PREFIX}results"
@@ -62,6 +61,12 @@ class BucketProcessor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._stored = BucketStore(handle, has_timers=self.has_watermark)
+
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: TimerValues) -> None:
+        """A bucket of `history_states`, before its first rows."""
+        _, header, open_rows, waiting, wake_at_us = initialState
+        state = BucketState(bytes(header), tuple(map(bytes, open_rows)), tuple(map(bytes, waiting)))
+        self._stored.begin(self.task.definition, state, wake_at_us)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[Row]:
         arrived = unpack_table((row[1] for row in rows), self.task.shipped)

@@ -1,0 +1,105 @@
+"""`history=`: an archive, then a live stream. Every match is found once, also across the border."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from tests.spark.streams.spark_streams import Source, matching, pieces, rows, trades
+
+import ostinato as ost
+
+CLAUSE = """
+    PARTITION BY symbol ORDER BY ts, id MEASURES FIRST(id) AS f, LAST(id) AS l, MATCH_NUMBER() AS number
+    PATTERN (TOP FALL+ RISE+) WITHIN INTERVAL '40' SECOND
+    DEFINE FALL AS price < PREV(price), RISE AS price > PREV(price)"""
+
+
+def split(table: pa.Table, row: int) -> tuple[pa.Table, pa.Table]:
+    """The rows up to the time of a row, and those after it."""
+    border = table["ts"][row].as_py()
+    is_live = pa.array([moment > border for moment in table["ts"].to_pylist()])
+    return table.filter(pa.compute.invert(is_live)), table.filter(is_live)
+
+
+def archive_of(source: Source, table: pa.Table) -> DataFrame:
+    pq.write_table(table, source.folder / "archive.parquet")
+    return source.session.read.parquet(str(source.folder / "archive.parquet"))
+
+
+def test_matches_across_the_border_are_found_once(source: Source) -> None:
+    """The live source repeats rows of the archive; the stream is restarted with the same archive, then without."""
+    table = trades()
+    past, live = split(table, 250)
+    archive = archive_of(source, past).repartition(3)
+    decided = archive.transform(ost.match_recognize(CLAUSE, end="open")).toArrow()
+    with_history = matching(CLAUSE, history=archive)
+    first, second, third = pieces(live, 100, 200)
+    source.add(pa.concat_tables([past.slice(past.num_rows - 20), first]))
+    source.run(source.read().transform(with_history))
+    assert source.count("late_rows") == 20
+    source.add(second, third)
+    result = source.run(source.read().transform(with_history))
+    last = source.finish()
+    assert rows(decided, result, last) == rows(ost.match(CLAUSE, table))
+    crossing = [row for row in result.to_pylist() if row["f"] < past.num_rows <= row["l"]]
+    assert decided.num_rows and crossing and last.num_rows
+
+
+def test_a_statement_runs_on_the_archive_as_on_the_stream(source: Source) -> None:
+    """The input of the clause is a query. No row follows the archive in most buckets; a timer ends their matches."""
+    table = trades(300)
+    past, live = split(table, 280)
+    archive = archive_of(source, past.append_column("unused", pa.nulls(past.num_rows, pa.int8())))
+    text = f"""
+        SELECT symbol, l FROM (SELECT symbol, ts, id, 2 * price AS price FROM trades WHERE price <> 3)
+        MATCH_RECOGNIZE ({CLAUSE.replace("FALL AS price", "FALL AS PRICE < 9 AND price")}) WHERE l >= 0"""
+    source.add(live, live.slice(0, 1).set_column(1, "ts", pa.array([table["ts"][299].as_py().replace(hour=2)])))
+    result = source.run(ost.sql(text, trades=source.read(), history=archive, buckets=4))
+    decided = ost.sql(text, trades=archive, end="open").toArrow()
+    both = pa.concat_tables([table, pq.read_table(source.folder / "in" / "1.parquet")])
+    expected = ost.sql(text, trades=source.session.createDataFrame(both)).toArrow()
+    assert rows(decided, result, source.finish()) == rows(expected)
+    assert source.count("open_runs_change") >= 0  # the open runs of the archive count as new
+
+
+def test_refused(source: Source) -> None:
+    source.add(trades(20))
+    stream, archive = source.read(), source.session.read.parquet(source.input)
+    clause = f"trades MATCH_RECOGNIZE ({CLAUSE})"
+
+    def refuses(message: str, action: Callable[[], Any]) -> None:
+        with pytest.raises(ost.QueryError, match=message):
+            action()
+
+    renamed = archive.withColumnRenamed("price", "cost")
+    refuses("HISTORY_DIFFERS: the stream has price double, and history= has no such column",
+            lambda: stream.transform(matching(CLAUSE, history=renamed)))  # fmt: skip
+    retyped = archive.withColumn("price", F.lit(1))
+    refuses("HISTORY_DIFFERS: .* history= has price int",
+            lambda: stream.transform(matching(CLAUSE, history=retyped)))  # fmt: skip
+    refuses("this one is a stream", lambda: stream.transform(matching(CLAUSE, history=stream)))
+    refuses("not 'archive'", lambda: ost.sql(f"SELECT * FROM {clause}", trades=stream, history="archive"))
+    refuses("for streaming", lambda: archive.transform(ost.match_recognize(CLAUSE, history=archive)))
+    refuses("for batch", lambda: stream.transform(ost.match_recognize(CLAUSE, end="open")))
+    refuses("can't be 'closed'", lambda: ost.match_recognize(CLAUSE, end="closed"))
+    refuses('with end="final"', lambda: ost.match_recognize(CLAUSE, end="open", sort="spark"))
+    refuses("are for Spark", lambda: ost.match(ost.match_recognize(CLAUSE, end="open"), trades(20)))
+    refuses("given 0", lambda: ost.sql(f"SELECT * FROM {clause}", trades=archive, history=archive))
+    two = f"SELECT * FROM {clause} AS a, {clause} AS b"
+    refuses("this one has 2", lambda: ost.sql(two, trades=stream, history=archive))
+
+
+def test_history_comes_first(source: Source) -> None:
+    """A stream that has begun without an archive doesn't take one in later."""
+    table = trades(100)
+    source.add(table.slice(0, 50))
+    source.run(source.read().transform(matching(CLAUSE)))
+    source.add(table.slice(50))
+    with pytest.raises(Exception, match=r"STATE_OF_OTHER_QUERY.*history: False became True"):
+        source.run(source.read().transform(matching(CLAUSE, history=archive_of(source, table.slice(0, 50)))))
