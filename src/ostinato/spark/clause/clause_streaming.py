@@ -80,6 +80,8 @@ def check_query(query: SparkQuery, *, eager: bool = False, can_be_eager: bool = 
 
 
 def _check_streamable(query: SparkQuery) -> None:
+    if query.plan.has_ids:
+        raise QueryError("INVALID_OPTION", "match_id and run_id are for batch DataFrames")
     order = query.bound.order_by
     check_streamable(query.plan, query.source.arrow_column(order[0].column) if order else None)
 
