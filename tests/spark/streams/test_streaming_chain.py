@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pytest
 from pyspark.sql import functions as F
 from tests.spark.streams.spark_streams import Source, matching, pieces, rows, trades
 
@@ -36,6 +37,19 @@ def test_a_second_clause_over_the_first(source: Source) -> None:
     rest = ost.finish_stream(source.session, source.checkpoint, operator=second).toArrow()
     assert rows(result, rest) == rows(ost.match(GROWING, dips))
     assert result.num_rows > 3
+    (first_operator,) = set(operators(source)) - {second}
+    last_dips = ost.finish_stream(source.session, source.checkpoint, operator=first_operator)
+    fed = last_dips.where("symbol <> 'A'")  # a step between the two clauses
+    rest = ost.finish_stream(source.session, source.checkpoint, operator=second, arriving=fed).toArrow()
+    all_dips = pa.concat_tables([dips, fed.toArrow().cast(dips.schema)])
+    assert rows(result, rest) == rows(ost.match(GROWING, all_dips))
+    assert rows(result, rest) != rows(ost.match(GROWING, dips))
+    refused = {"UNKNOWN_COLUMN": last_dips.drop("n"), "TYPE_MISMATCH": last_dips.withColumn("n", F.lit("1"))}
+    for code, arriving in refused.items():
+        with pytest.raises(ost.QueryError, match=code):
+            ost.finish_stream(source.session, source.checkpoint, operator=second, arriving=arriving)
+    with pytest.raises(ost.QueryError, match="is a DataFrame, not 5"):
+        ost.finish_stream(source.session, source.checkpoint, operator=second, arriving=5)  # type: ignore[arg-type]
 
 
 def operators(source: Source) -> list[int]:

@@ -6,7 +6,7 @@ from typing import assert_never, get_args
 
 from pyspark.sql import DataFrame
 
-from ostinato.errors import MatchError
+from ostinato.errors import MatchError, QueryError
 from ostinato.spark.clause.clause_finish import finished_clause
 from ostinato.spark.clause.clause_stream_definition import ClauseDefinition
 from ostinato.spark.correlations.own_archive_definition import OwnArchiveDefinition
@@ -38,11 +38,13 @@ def definition_of(opened: Checkpoint) -> AnyDefinition:
     return definition
 
 
-def finished_rows(definition: AnyDefinition, opened: Checkpoint) -> DataFrame:
-    """The rows that the end of input would give."""
+def finished_rows(definition: AnyDefinition, opened: Checkpoint, arriving: DataFrame | None = None) -> DataFrame:
+    """The rows that the end of input would give, after the rows that still arrive at a clause."""
+    if isinstance(definition, ClauseDefinition):
+        return finished_clause(definition, opened, arriving)
+    if arriving is not None:
+        raise QueryError("INVALID_OPTION", f"arriving= is for clauses, and the stream of {opened.path} has none here")
     match definition:
-        case ClauseDefinition():
-            return finished_clause(definition, opened)
         case EventsDefinition():
             return finished_events(definition, opened)
         case ClausesDefinition():

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
 from ostinato.spark.clause.clause_stream_definition import ClauseDefinition
 from ostinato.spark.clause.clause_stream_output import measured_stream, stream_schema
 from ostinato.spark.clause.clause_stream_task import OpenRuns
 from ostinato.spark.clause.clause_streaming import clause_task
-from ostinato.spark.streams.stream_buckets import FinishBuckets
+from ostinato.spark.streams.stream_buckets import ARRIVING, FinishBuckets
 from ostinato.spark.streams.stream_checkpoint import Checkpoint, with_errors_raised
+from ostinato.spark.streams.stream_operator import packed_rows
+from ostinato.spark.streams.stream_packing import BUCKET, ROWS
 
 
-def finished_clause(definition: ClauseDefinition, opened: Checkpoint) -> DataFrame:
-    """The rows that the end of input would give."""
-    query = definition.query(opened.spark)
-    task, schema = FinishBuckets(clause_task(query, definition)), stream_schema(query, definition.stream)
-    return measured_stream(query, definition.stream, with_errors_raised(opened.buckets(), task, schema))
+def finished_clause(definition: ClauseDefinition, opened: Checkpoint, arriving: DataFrame | None = None) -> DataFrame:
+    """The rows that the end of input would give, after the rows that still arrive."""
+    query = definition.query(opened.spark, arriving)
+    task, schema = clause_task(query, definition), stream_schema(query, definition.stream)
+    buckets = opened.buckets()
+    if arriving is not None:
+        packed = packed_rows(query.shipped, query.bound.partition_by, definition.stream.buckets, task)
+        packs = packed.groupBy(BUCKET).agg(F.collect_list(ROWS).alias(ARRIVING))
+        buckets = buckets.join(packs, BUCKET, "full")
+    finish = FinishBuckets(task, opened.watermark_us())
+    return measured_stream(query, definition.stream, with_errors_raised(buckets, finish, schema))
 
 
 def open_partial_matches(definition: ClauseDefinition, opened: Checkpoint) -> DataFrame:

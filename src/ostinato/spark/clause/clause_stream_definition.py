@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from ostinato.calls.id_columns import NO_IDS, IdColumns
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.language.clause_render import render_clause
 from ostinato.clause.plan.typed_plan import Limits
+from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
 from ostinato.spark.clause.spark_plan import SparkQuery, plan_query
 from ostinato.spark.shipping.shipped_rows import described
@@ -80,9 +81,19 @@ class ClauseDefinition(StreamDefinition):
             "history": self.has_history,
         }
 
-    def query(self, spark: SparkSession) -> SparkQuery:
-        """The plan over an empty input with the same columns."""
+    def query(self, spark: SparkSession, rows: DataFrame | None = None) -> SparkQuery:
+        """The plan over these rows, or over an empty input with the same columns."""
         clause = replace(parse_clause(self.clause, input_name=self.input_name), ids=self.ids)
-        query = plan_query(clause, self.empty_input(spark), self.limits, self.settings)
+        columns = self.empty_input(spark)
+        query = plan_query(clause, columns, self.limits, self.settings)
         check_same_columns(described(query.shipped.schema), self)
-        return query
+        if rows is None:
+            return query
+        missing = set(columns.columns) - set(rows.columns)
+        if missing:
+            raise QueryError("UNKNOWN_COLUMN", f"arriving= lacks columns of the stream: {', '.join(sorted(missing))}")
+        fed = plan_query(clause, rows.select(columns.columns), self.limits, self.settings)
+        if fed.shipped.schema != query.shipped.schema:
+            found = described(fed.shipped.schema)
+            raise QueryError("TYPE_MISMATCH", f"the stream stores {self.shipped}, and arriving= has {found}")
+        return fed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -11,9 +12,12 @@ from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.errors import carried
 from ostinato.kernels.constants import NO_TIME
 from ostinato.rows.column_names import ERROR
+from ostinato.spark.streams.stream_packing import unpack_table
 from ostinato.spark.streams.stream_task import BucketTask
 from ostinato.streams.bucket_state import BucketState
 
+ARRIVING = "arriving"
+"""The packs of rows that reach a bucket before the end of its input."""
 # The names of the state variables, for Spark's state reader, and fields of the first.
 BUCKET_STATE, OPEN_ROWS, WAITING, DEFINITION = "bucket", "open_rows", "waiting", "definition"
 HEADER, WAITING_HERE = "header", "waiting_here"
@@ -22,8 +26,11 @@ HEADER, WAITING_HERE = "header", "waiting_here"
 def states_of(batches: Iterable[pa.RecordBatch]) -> Iterator[BucketState]:
     """For workers: the rows of `Checkpoint.buckets` as states."""
     for batch in batches:
-        for row in batch.to_pylist():
-            yield BucketState(row[HEADER], tuple(row[OPEN_ROWS] or ()), tuple(row[WAITING] or ()))
+        yield from map(_state_of, batch.to_pylist())
+
+
+def _state_of(row: dict[str, Any]) -> BucketState:
+    return BucketState(row[HEADER] or b"", tuple(row[OPEN_ROWS] or ()), tuple(row[WAITING] or ()))
 
 
 def rows_or_error(tables: Iterator[pa.Table], output: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -41,13 +48,20 @@ def rows_or_error(tables: Iterator[pa.Table], output: pa.Schema) -> Iterator[pa.
 
 @dataclass(frozen=True, slots=True)
 class FinishBuckets:
-    """For mapInArrow: states of buckets in; the rows that the end of input gives out, with a column for an error."""
+    """For mapInArrow: states of buckets in; the rows that the end of input gives out, with a column for an error.
+
+    A column ARRIVING may have packs of further rows. Decision times are after `watermark_us`, that of the last batch.
+    """
 
     task: BucketTask
+    watermark_us: int = NO_TIME
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return rows_or_error(map(self._last_rows, states_of(batches)), self.task.output)
+        rows = (row for batch in batches for row in batch.to_pylist())
+        return rows_or_error(map(self._last_rows, rows), self.task.output)
 
-    def _last_rows(self, bucket: BucketState) -> pa.Table:
-        step = self.task.worker.advance(bucket, None, NO_TIME, finished=True)
+    def _last_rows(self, row: dict[str, Any]) -> pa.Table:
+        packs = row.get(ARRIVING)
+        arrived = unpack_table(packs, self.task.shipped) if packs else None
+        step = self.task.worker.advance(_state_of(row), arrived, self.watermark_us, finished=True)
         return self.task.rows(step.results)

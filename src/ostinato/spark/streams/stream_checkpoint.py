@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from pyspark.sql import types as s
 from ostinato.calls.options import a_path
 from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
+from ostinato.kernels.constants import NO_TIME
 from ostinato.rows.column_names import ERROR
 from ostinato.spark.session.quiet import without_error_log
 from ostinato.spark.session.session_settings import check_spark, session_settings
@@ -20,6 +22,9 @@ from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.worker_check import ArrowTask, Checked
 from ostinato.spark.streams.stream_buckets import BUCKET_STATE, DEFINITION, HEADER, OPEN_ROWS, WAITING, WAITING_HERE
 from ostinato.spark.streams.stream_packing import BUCKET
+from ostinato.streams.stored_state import reading
+
+_WATERMARK_MS = "batchWatermarkMs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,13 @@ class Checkpoint:
         if row is None:
             raise QueryError("NO_STATE", f"the stream of {self.path} has seen no rows yet")
         return str(row[0])
+
+    def watermark_us(self) -> int:
+        """The watermark of the last committed batch; NO_TIME before the first one. Spark's log has it as JSON."""
+        lines = self.spark.read.text(f"{self.path.rstrip('/')}/offsets/{self.batch}").collect()
+        with reading("the log of this stream's offsets"):
+            watermark_ms = next(json.loads(line[0])[_WATERMARK_MS] for line in lines if _WATERMARK_MS in line[0])
+            return int(watermark_ms) * 1000 if watermark_ms > 0 else NO_TIME
 
     def buckets(self) -> DataFrame:
         """One row for each bucket: its number, its header, and its segments as arrays that may be NULL."""

@@ -55,8 +55,7 @@ def through_buckets(
     bucket and a text, which reach the processor beside the packed rows. `history` has the states with which the first
     batch starts (`stream_history.py`).
     """
-    bucket = bucket_of([shipped.column(name) for name in keys], buckets).alias(BUCKET)
-    packed = shipped.selected.select(bucket, "*").mapInArrow(Checked(PackByBucket(task.shipped, bits)), PACKED_TYPE)
+    packed = packed_rows(shipped, keys, buckets, task, bits)
     if changes is not None:
         packed = packed.withColumn(CHANGE, F.lit(None).cast("string")).unionAll(
             changes.select(BUCKET, F.lit(None).cast("binary"), CHANGE)
@@ -71,6 +70,14 @@ def through_buckets(
     sums = (F.sum(f"{PREFIX}{name}").alias(name) for name in COUNTS)
     observed = emitted.observe(f"{OBSERVED}-{task.fingerprint[:8]}-{next(_operators)}", *sums)
     return observed.where(RAISES).select(RESULTS).mapInArrow(Checked(UnpackResults(task.output)), schema)
+
+
+def packed_rows(
+    shipped: ShippedRows, keys: Sequence[str], buckets: int, task: BucketTask, bits: tuple[str, ...] = ()
+) -> DataFrame:
+    """The rows by bucket, as PACKED."""
+    bucket = bucket_of([shipped.column(name) for name in keys], buckets).alias(BUCKET)
+    return shipped.selected.select(bucket, "*").mapInArrow(Checked(PackByBucket(task.shipped, bits)), PACKED_TYPE)
 
 
 def decided_field(delay_ms: int | None = None) -> s.StructField:
