@@ -44,6 +44,7 @@ def match_stream(query: SparkQuery, stream: StreamSettings, history: Any = None)
 
 def match_open_batch(query: SparkQuery, stream: StreamSettings) -> DataFrame:
     """The clause's rows over a batch that no later row can change: those that a stream gives before its end."""
+    _warn_of_short_silence(query.plan, stream)
     _check_streamable(query)
     task, schema = clause_task(query, ClauseDefinition.of(query, stream)), stream_schema(query, stream)
     keys, time = query.bound.partition_by, _time_of(query)
@@ -80,8 +81,6 @@ def check_query(query: SparkQuery, *, eager: bool = False, can_be_eager: bool = 
 
 
 def _check_streamable(query: SparkQuery) -> None:
-    if query.plan.has_ids:
-        raise QueryError("INVALID_OPTION", "match_id and run_id are for batch DataFrames")
     order = query.bound.order_by
     check_streamable(query.plan, query.source.arrow_column(order[0].column) if order else None)
 
