@@ -64,7 +64,7 @@ def released_between(steps: list[tuple[pa.Table, int]], begin: int, end: int | N
     """The rows that are released in the steps `begin:end`; None: until the end of input."""
     watermarks = [watermark for _, watermark in steps]
     after = watermarks[begin - 1] if begin else None
-    until = watermarks[min(end, len(watermarks)) - 1] if end is not None and end <= len(watermarks) else None
+    until = watermarks[end - 1] if end is not None and end < len(watermarks) else None
     rows = [
         row
         for row in on_time(steps).to_pylist()

@@ -13,9 +13,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from ostinato.clause.stream.key_layout import KeyLayout
 from ostinato.streams.bucket_state import RememberedKeys, Rows, stamped
 from ostinato.streams.stored_state import LARGEST, check, check_ranges, reading, whole_numbers
 
+_ALWAYS = ("rule", "key")
 _SUBJECT = "the header of a bucket of rules in the state of this stream"
 
 
@@ -80,6 +82,32 @@ class RuleBucket:
         return np.cumsum(self.rows) - self.rows
 
 
+class StoredAttempts:
+    """The attempts of a bucket by rule, and those on keys of a layout."""
+
+    def __init__(self, bucket: RuleBucket, layout: KeyLayout) -> None:
+        self._attempts = bucket.attempts
+        self._number = {name: number for number, name in enumerate(bucket.rules)}
+        self._position = np.full(len(bucket.rows), -1)
+        is_remembered = layout.keys < len(bucket.rows)
+        self._position[layout.keys[is_remembered]] = np.flatnonzero(is_remembered)
+
+    def of_rule(self, name: str) -> Attempts:
+        """The attempts on all keys."""
+        return self._attempts.of_rule(self._number[name]) if name in self._number else Attempts.none()
+
+    def laid_out(self, name: str) -> tuple[Attempts, Rows]:
+        """The attempts on keys of the layout, and the position of each key in it."""
+        attempts = self.of_rule(name)
+        position = self._position[attempts.key]
+        return attempts.select(position >= 0), position[position >= 0]
+
+    def open_elsewhere(self, name: str) -> int:
+        """The open rows of keys that aren't in the layout."""
+        attempts = self.of_rule(name)
+        return int(attempts.open[self._position[attempts.key] < 0].sum())
+
+
 NEW_BUCKET = RuleBucket("", (), np.empty(0, np.int64), Attempts.none(), None)
 
 
@@ -87,12 +115,15 @@ def read_bucket(header: pa.RecordBatch | None, open_rows: pa.RecordBatch | None)
     """Raises STATE_FORMAT for a header that can't be right."""
     if header is None:
         return NEW_BUCKET
-    names = ["digest", "rules", "rows", *Attempts._fields]
-    check(header.schema.names == names and header.num_rows == 1, _SUBJECT, "it has other columns")
+    names = ["digest", "rules", "rows", "rule", "key"]
+    is_known = header.schema.names[: len(names)] == names and set(header.schema.names) <= {*names, *Attempts._fields}
+    check(is_known and header.num_rows == 1, _SUBJECT, "it has other columns")
     with reading(_SUBJECT):
         digest, rules = header.column("digest")[0].as_py(), tuple(header.column("rules")[0].as_py())
-        lists = [whole_numbers(header.column(name)[0].values, _SUBJECT) for name in names[2:]]
-    rows, attempts = lists[0], Attempts(*lists[1:])
+        lists = {name: whole_numbers(header.column(name)[0].values, _SUBJECT) for name in header.schema.names[2:]}
+    rows = lists.pop("rows")
+    zeros = np.zeros(len(lists["key"]), np.int64)
+    attempts = Attempts(*(lists.get(name, zeros) for name in Attempts._fields))
     stored = 0 if open_rows is None else open_rows.num_rows
     check(len({len(column) for column in attempts}) == 1, _SUBJECT, "its lists differ in length")
     check_ranges(_SUBJECT, {"rows": (rows, 1, stored), "rule": (attempts.rule, 0, len(rules) - 1)})
@@ -106,16 +137,20 @@ def read_bucket(header: pa.RecordBatch | None, open_rows: pa.RecordBatch | None)
 
 
 def header_of(bucket: RuleBucket, known_until: int, fingerprint: str) -> bytes:
-    """The header of a bucket's state."""
-    lists = {"rows": bucket.rows, **bucket.attempts._asdict()}
+    """The header of a bucket's state. Numbers that are 0 for all attempts aren't stored."""
+    numbers = {name: values for name, values in bucket.attempts._asdict().items() if name in _ALWAYS or values.any()}
+    lists = {"rows": bucket.rows, **numbers}
     columns = [
         pa.array([bucket.digest]),
         pa.array([list(bucket.rules)], pa.list_(pa.string())),
-        *(_one_list(values, pa.int64() if name == "number" else pa.int32()) for name, values in lists.items()),
+        *(_one_list(values) for values in lists.values()),
     ]
     batch = pa.RecordBatch.from_arrays(columns, names=["digest", "rules", *lists])
     return stamped(batch, known_until, fingerprint)
 
 
-def _one_list(values: Rows, kind: pa.DataType) -> pa.Array:
+def _one_list(values: Rows) -> pa.Array:
+    """The numbers as one list, in the narrowest type that holds them."""
+    largest = int(values.max(initial=0))
+    kind = next(kind for kind in (pa.uint8(), pa.uint16(), pa.int32(), pa.int64()) if largest < 1 << kind.bit_width - 1)
     return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), pa.array(values, kind))

@@ -13,9 +13,9 @@ from ostinato.rows.failing_rows import failing_rows
 from ostinato.rows.json_text import as_json
 from ostinato.rule_sets.compiled_rule import CompiledRule
 from ostinato.rule_sets.declaration import Declaration
+from ostinato.rule_sets.key_rows import KeyRows
 from ostinato.rule_sets.rule_changes import RuleChange
 from ostinato.rule_sets.rule_columns import BEGAN, DECIDED, ENDED, ERROR, LATE, MATCH, UNMATCHED
-from ostinato.rule_sets.rule_search import KeyRows
 from ostinato.rule_sets.rules_in_force import Report
 from ostinato.streams.bucket_state import Rows
 

@@ -7,33 +7,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
 from ostinato.clause.matching.spans import keys_of
 from ostinato.clause.stream.stream_search import StreamSearch
 from ostinato.clause.task.clause_worker import Worker
 from ostinato.errors import MatchError
-from ostinato.rows.batches import Batch, OutputRows
+from ostinato.expressions.render import render_expression
+from ostinato.rows.batches import Batch, Mask, OutputRows
 from ostinato.rows.failing_rows import failing_rows
 from ostinato.rows.ordering import Ordered
 from ostinato.rule_sets.compiled_rule import CompiledRule
+from ostinato.rule_sets.key_rows import KeyRows, RowConditions, chosen
 from ostinato.streams.bucket_state import RememberedKeys, Rows
-
-
-@dataclass(frozen=True, slots=True)
-class KeyRows:
-    """The rows of some keys in the order of matching; stored rows of a key come before its new ones."""
-
-    columns: Mapping[str, pa.Array]
-    times: NDArray[np.int64]
-    key_at: Rows
-    stored: Rows
-    """The number of stored rows of each key."""
-
-    @property
-    def count(self) -> int:
-        return int(self.key_at[-1])
 
 
 class Standing(NamedTuple):
@@ -65,15 +50,38 @@ class RuleSearch:
     def __init__(self, rule: CompiledRule) -> None:
         self.rule = rule
         self.search = StreamSearch(Worker(rule.plan.typed))
+        plan = rule.plan
+        texts = map(render_expression, plan.plan.row_conditions)
+        computed = {item.name: render_expression(item.expr) for item in plan.plan.inputs if item.is_computed}
+        self.conditions = RowConditions(
+            tuple(zip(texts, plan.row_conditions, strict=True)),
+            {name: (text, plan.inputs[name]) for name, text in computed.items()},
+        )
+        self._first_conditions = self._of_first_rows()
 
     @property
     def within_us(self) -> int | None:
         """The time after which an open start expires; None if no time ends it."""
         return None if self.search.needs.after else self.search.within_us
 
+    def _of_first_rows(self) -> frozenset[int] | None:
+        """The row conditions of which a match's first row meets at least one; None if keys can't be left out by them.
+
+        A key is left out if it has no such row and no open start. Then it has no match, and the rule needs none of its
+        rows.
+        """
+        search, nfa = self.search, self.rule.plan.plan.nfa
+        if search.at_once or search.shows_unmatched or search.needs.before or min(nfa.elsewhere, default=-1) < 0:
+            return None
+        conditions = frozenset(self.rule.plan.plan.state_conditions[state].row for state in nfa.elsewhere)
+        return conditions if min(conditions) >= 0 else None
+
     def run(self, rows: KeyRows, standing: Standing, known_until: int, *, finished: bool) -> RuleOutcome:
         """Raises MatchError where the search itself fails: a limit, or a condition over several rows."""
         visible, batch, failed = self._evaluated(rows, standing)
+        searched = self._searched(rows, standing, visible, batch)
+        if searched is not None:
+            visible, batch = visible[searched], chosen(batch, searched)
         view_at = np.searchsorted(visible, rows.key_at)
         first = view_at[:-1]
         window = self.search.worker.window(batch, Ordered(None, view_at))
@@ -119,22 +127,26 @@ class RuleSearch:
 
     def _evaluated(self, rows: KeyRows, standing: Standing) -> tuple[Rows, Batch, dict[int, MatchError]]:
         """The rows that the rule sees, evaluated, and the new rows that can't be evaluated."""
-        lengths = np.diff(rows.key_at)
         row = np.arange(rows.count)
-        visible = row[row >= np.repeat(standing.visible_from, lengths)]
+        is_visible = row >= np.repeat(standing.visible_from, np.diff(rows.key_at))
+        visible = row if is_visible.all() else row[is_visible]
         try:
-            return visible, self._batch(rows, visible), {}
-        except MatchError:
-            failed = failing_rows(len(visible), lambda begin, end: self._batch(rows, visible[begin:end]))
-        is_new = row >= np.repeat(rows.key_at[:-1] + rows.stored, lengths)
+            return visible, chosen(rows.evaluated(self.conditions), visible), {}
+        except MatchError:  # perhaps for a row that this rule doesn't see
+            pass
+        failed = failing_rows(len(visible), lambda begin, end: rows.evaluated_part(self.conditions, visible[begin:end]))
+        is_new = row >= np.repeat(rows.stored_end, np.diff(rows.key_at))
         errors = {int(visible[position]): error for position, error in failed.items()}
         visible = np.delete(visible, list(failed))
         new_errors = {number: error for number, error in errors.items() if is_new[number]}
-        return visible, self._batch(rows, visible), new_errors
+        return visible, rows.evaluated_part(self.conditions, visible), new_errors
 
-    def _batch(self, rows: KeyRows, chosen: Rows) -> Batch:
-        columns = dict(rows.columns)
-        if len(chosen) != rows.count:
-            positions = pa.array(chosen)
-            columns = {name: column.take(positions) for name, column in columns.items()}
-        return self.rule.plan.batch(columns, len(chosen))
+    def _searched(self, rows: KeyRows, standing: Standing, visible: Rows, batch: Batch) -> Rows | None:
+        """The indexes of the visible rows whose keys must be searched; None: all of them."""
+        if self._first_conditions is None:
+            return None
+        may_start: Mask = np.logical_or.reduce([batch.row_masks[number] for number in self._first_conditions])
+        at = np.searchsorted(visible, rows.key_at)
+        starts = np.append(0, np.cumsum(may_start))[at]
+        must_search = (np.diff(starts) > 0) | (standing.start < rows.stored_end)
+        return None if must_search.all() else np.flatnonzero(np.repeat(must_search, np.diff(at)))
