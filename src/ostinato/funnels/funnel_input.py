@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ostinato.errors import QueryError
+from ostinato.expressions.syntax import Column, ColumnRef, Expr, Field, rebuild
 from ostinato.funnels.funnel import Funnel
 from ostinato.funnels.funnel_clause import ORDER_COLUMN
 from ostinato.rows.column_lookup import ColumnLookup
@@ -22,3 +23,14 @@ def input_time(funnel: Funnel, columns: Sequence[str], case_sensitive: bool) -> 
 def not_a_time(column: str, kind: object) -> QueryError:
     message = f"the time of a funnel is a timestamp or a date, and column '{column}' is {kind}"
     return QueryError("INVALID_TIME", message, hint=f"CAST({column} AS TIMESTAMP), or timestamp_seconds({column})")
+
+
+def over_columns(expr: Expr, lookup: ColumnLookup) -> Expr:
+    """The expression over the columns of one row."""
+    if not isinstance(expr, ColumnRef):
+        return rebuild(expr, lambda node: over_columns(node, lookup))
+    first, *fields = expr.parts
+    result: Expr = Column(lookup.column(first.text), expr.span)
+    for name in fields:
+        result = Field(result, name, expr.span)
+    return result

@@ -19,10 +19,10 @@ from ostinato.clause.task.evaluated_plan import EvaluatedPlan
 from ostinato.errors import errors_quoting, warn
 from ostinato.expressions import types as t
 from ostinato.expressions.evaluate import evaluate
-from ostinato.expressions.syntax import Call, Column, ColumnRef, Expr, Field, rebuild
+from ostinato.expressions.syntax import Call
 from ostinato.funnels.funnel import LEVEL, Funnel
 from ostinato.funnels.funnel_clause import ORDER_COLUMN, funnel_clause, funnel_order
-from ostinato.funnels.funnel_input import input_time, not_a_time
+from ostinato.funnels.funnel_input import input_time, not_a_time, over_columns
 from ostinato.funnels.funnel_report import QUANTILES, FunnelNumbers, StepTimes
 from ostinato.local.local_clause import run_plan
 from ostinato.rows.arrow_tables import as_table, columns_of
@@ -56,7 +56,7 @@ def _numbered_attempts(funnel: Funnel, table: pa.Table, settings: t.Settings) ->
     schema = table.schema.append(pa.field(ORDER_COLUMN, pa.int32()))
     plan = make_plan(bind(numbered, schema.names, case_sensitive=settings.case_sensitive))
     local = EvaluatedPlan(plan, schema, settings, Limits())
-    order = _over_columns(funnel_order(funnel), ColumnLookup(table.column_names, settings.case_sensitive))
+    order = over_columns(funnel_order(funnel), ColumnLookup(table.column_names, settings.case_sensitive))
     ranks = evaluate(order, by_column_name(columns_of(table)), table.num_rows, settings)
     _warn_of_missing_steps(funnel, table, settings)
     with errors_quoting(clause.text):
@@ -67,20 +67,9 @@ def _warn_of_missing_steps(funnel: Funnel, table: pa.Table, settings: t.Settings
     """A step that no event is may be misspelled. An empty table gives no warning."""
     lookup, columns = ColumnLookup(table.column_names, settings.case_sensitive), columns_of(table)
     for step in funnel.steps if table.num_rows else ():
-        found = evaluate(_over_columns(step.condition, lookup), by_column_name(columns), table.num_rows, settings)
+        found = evaluate(over_columns(step.condition, lookup), by_column_name(columns), table.num_rows, settings)
         if not pc.any(found).as_py():
             warn(f"no event has type '{step.name}' or meets its condition: the step of the funnel is never reached")
-
-
-def _over_columns(expr: Expr, lookup: ColumnLookup) -> Expr:
-    """The expression over the columns of one row."""
-    if not isinstance(expr, ColumnRef):
-        return rebuild(expr, lambda node: _over_columns(node, lookup))
-    first, *fields = expr.parts
-    result: Expr = Column(lookup.column(first.text), expr.span)
-    for name in fields:
-        result = Field(result, name, expr.span)
-    return result
 
 
 def funnel_report(funnel: Funnel, rows: pa.Table) -> FunnelNumbers:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from ostinato.errors import MatchError
 
 
-def failing_rows(count: int, evaluate: Callable[[int, int], object]) -> dict[int, MatchError]:
+def failing_rows(count: int, evaluate: Callable[[int, int], object], most: int | None = None) -> dict[int, MatchError]:
     """The rows for which `evaluate` raises MatchError. It evaluates the rows from its first argument to its second.
+    `most`: stops as soon as more rows than this have failed.
 
     An expression over one row fails for each row alone, so halves are tried until single rows are left.
 
@@ -20,7 +21,7 @@ def failing_rows(count: int, evaluate: Callable[[int, int], object]) -> dict[int
     """
     failed: dict[int, MatchError] = {}
     waiting = [(0, count)]
-    while waiting:
+    while waiting and (most is None or len(failed) <= most):
         begin, end = waiting.pop()
         try:
             if begin < end:

@@ -12,6 +12,7 @@ from ostinato.clause.stream.key_layout import KeyLayout, key_numbers, lay_out
 from ostinato.errors import MatchError, OstinatoError
 from ostinato.expressions.values.value_order import OrderKey
 from ostinato.kernels.clock import Work
+from ostinato.rows.match_ids import ORDINAL, tie_ordinals
 from ostinato.rows.matches import ranges
 from ostinato.rows.ordering import order_rows
 from ostinato.rule_sets.bucket_layout import Attempts, RuleBucket, StoredAttempts
@@ -19,7 +20,7 @@ from ostinato.rule_sets.key_rows import KeyRows
 from ostinato.rule_sets.rule_changes import RuleChange
 from ostinato.rule_sets.rule_output import OutputTable
 from ostinato.rule_sets.rule_search import RuleSearch, Standing
-from ostinato.rule_sets.rules_in_force import Applied, Report, RuleRecord
+from ostinato.rule_sets.rules_in_force import Applied, Report, ReportKind, RuleRecord
 from ostinato.streams.bucket_state import Rows
 from ostinato.streams.intake import Intake
 from ostinato.streams.record_batches import joined
@@ -55,6 +56,8 @@ class BucketStep:
         self.reports = reports
         self.records: dict[str, RuleRecord] = dict(applied.records)
         self.output = OutputTable(core.declared, core.output, decided_us)
+        self.released: pa.RecordBatch | None = None
+        """The released rows with their numbers."""
         self.matches = 0
         self.rule_ns: dict[str, int] = {}
 
@@ -67,6 +70,7 @@ class BucketStep:
                 self.output.add_report(report)
         self._end_removed()
         layout = self._layout()
+        self._numbered(layout)
         rows = self._rows(layout)
         names = tuple(name for name, record in sorted(self.records.items()) if record.is_active)
         stays_from = rows.key_at[1:].copy()
@@ -104,7 +108,7 @@ class BucketStep:
         return np.arange(released.num_rows) if ordered is None else ordered
 
     def _rows(self, layout: KeyLayout) -> KeyRows:
-        pool = joined([self.bucket.open_rows, self.intake.released])
+        pool = joined([self.bucket.open_rows, self.released])
         if pool is None:
             empty = self.declared.schema.empty_table()
             columns = {name: empty.column(name).combine_chunks() for name in empty.column_names}
@@ -115,6 +119,20 @@ class BucketStep:
         is_remembered = layout.keys < len(self.bucket.rows)
         at_hand[is_remembered] = self.bucket.rows[layout.keys[is_remembered]]
         return KeyRows(columns, self.core.gate.times(laid_out), layout.key_at, at_hand, self.declared.settings)
+
+    def _numbered(self, layout: KeyLayout) -> None:
+        """Numbers the released rows that are equal in key and time. Ids tell them apart by these numbers."""
+        released = self.intake.released
+        if released is None:
+            return
+        new = layout.rows - int(self.bucket.rows.sum())
+        is_new = new >= 0
+        key_at = np.append(0, np.cumsum(is_new))[layout.key_at]
+        positions = new[is_new]
+        order = [released.column(name).take(pa.array(positions)) for name in self.declared.time]
+        ordinals = np.empty(released.num_rows, np.int64)
+        ordinals[positions] = tie_ordinals(order, key_at)
+        self.released = released.append_column(ORDINAL, pa.array(ordinals))
 
     def _expires(self, bucket: RuleBucket) -> NDArray[np.bool_]:
         """The attempts whose WITHIN ends in this step."""
@@ -162,6 +180,8 @@ class BucketStep:
         try:
             search = self.core.search_of(record.change)
             self._tell_change(name, stored, rows, standing)
+            if not rows.count:
+                return standing, rows.key_at[1:]
             outcome = search.run(rows, standing, self.intake.known_until, finished=self.finished)
         except OstinatoError as failure:
             self._suspend(record, failure)
@@ -220,14 +240,16 @@ class BucketStep:
         for name, before in sorted(self.applied.removed.items()):
             open_keys = int((stored.of_rule(name).open > 0).sum())
             change = self.records[name].change
-            message = "removed"
+            reason = change.options.reason
+            message = "removed" if reason is None else f"suspended by a change: {reason}"
             if open_keys:
                 message += f"; open partial matches of {open_keys:,} keys ended"
             if open_keys and change.options.at_end == "finish":
                 message += " as at the end of input"
                 self._finish_removed(name, before, stored, self._rows(all_keys))
             if self.reports or open_keys:
-                self.output.add_report(Report("rule_changed", name, change.version, message))
+                kind: ReportKind = "rule_changed" if reason is None else "rule_suspended"
+                self.output.add_report(Report(kind, name, change.version, message))
 
     def _finish_removed(self, name: str, before: RuleChange, stored: StoredAttempts, rows: KeyRows) -> None:
         """The rows that the end of input would give for the stored rows."""
@@ -283,7 +305,7 @@ class BucketStep:
         chosen = np.concatenate(
             [ranges(first, bucket.rows[untouched]), layout.rows[ranges(stays_from[kept], stay[kept])]]
         )
-        pool = joined([bucket.open_rows, self.intake.released])
+        pool = joined([bucket.open_rows, self.released])
         left = pool.take(pa.array(chosen)) if pool is not None and len(chosen) else None
         counts = np.concatenate([bucket.rows[untouched], stay[kept]])
         return RuleBucket(bucket.digest, names, counts, Attempts.joined(parts), left)

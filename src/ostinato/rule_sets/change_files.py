@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from pathlib import Path
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from ostinato.calls.options import a_path
 from ostinato.errors import QueryError
 from ostinato.rule_sets.rule_changes import RuleChange, RuleOptions
 
 _SUFFIX = ".json"
+_LONGEST_STEM = 150
+"""Of a file's name, in characters. The end of a longer name is replaced by a hash."""
 _ATTEMPTS = 100
 """How often a writer without a version tries the next one while others write too."""
 
@@ -44,8 +47,9 @@ def write_change(
 
 def last_version(folder: Path, id: str) -> int:
     """The highest version of a rule in the folder; 0 if there is none."""
-    versions = [version for name, version in map(_parsed, _names(folder)) if name == id]
-    return max(versions, default=0)
+    start = f"{_stem(id)}.v"
+    versions = [name.removeprefix(start).removesuffix(_SUFFIX) for name in _names(folder) if name.startswith(start)]
+    return max((int(version) for version in versions if version.isdecimal()), default=0)
 
 
 def _create(folder: Path, change: RuleChange) -> bool:
@@ -69,16 +73,17 @@ def file_name(id: str, version: int) -> str:
     >>> file_name("card/velocity", 3)
     'card%2Fvelocity.v00000003.json'
     """
-    name = quote(id, safe="")
-    if name.startswith((".", "_")):  # Spark ignores files with such names
-        name = f"%{ord(name[0]):02X}{name[1:]}"
-    return f"{name}.v{version:08d}{_SUFFIX}"
+    return f"{_stem(id)}.v{version:08d}{_SUFFIX}"
 
 
-def _parsed(name: str) -> tuple[str, int]:
-    """The rule and the version in a file's name; version 0 for other files."""
-    rule, separator, version = name.removesuffix(_SUFFIX).rpartition(".v")
-    return (unquote(rule), int(version)) if separator and version.isdigit() else (name, 0)
+def _stem(id: str) -> str:
+    """The part of a file's name that stands for the rule."""
+    stem = quote(id, safe="")
+    if stem.startswith((".", "_")):  # Spark ignores files with such names
+        stem = f"%{ord(stem[0]):02X}{stem[1:]}"
+    if len(stem) > _LONGEST_STEM:
+        stem = f"{stem[:_LONGEST_STEM]}~{hashlib.sha256(id.encode()).hexdigest()[:16]}"
+    return stem
 
 
 def _names(folder: Path) -> list[str]:

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
+
+from ostinato.calls.id_columns import IdColumns
 from ostinato.clause.language.clause_binding import bind
-from ostinato.clause.language.clause_parser import DefaultColumns
-from ostinato.clause.language.clause_query import ClauseQuery, as_clause_query
+from ostinato.clause.language.clause_query import ClauseQuery
 from ostinato.clause.plan.match_plan import MatchPlan, make_plan
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.query.clause import Measure
 from ostinato.clause.stream.stream_limits import check_streamable
 from ostinato.clause.task.evaluated_plan import EvaluatedPlan
 from ostinato.errors import QueryError, errors_quoting
+from ostinato.expressions.evaluate import PreparedExpression, prepare
 from ostinato.expressions.parsing import parse_expression
 from ostinato.expressions.render import quote
 from ostinato.expressions.syntax import Column
+from ostinato.funnels.funnel_clause import ORDER_COLUMN
+from ostinato.rows.column_leaves import by_column_name
 from ostinato.rows.column_names import PREFIX
 from ostinato.rule_sets.declaration import Declaration
 from ostinato.rule_sets.rule_changes import RuleChange
+from ostinato.rule_sets.rule_texts import read_rule
 
 BEGAN, ENDED = f"{PREFIX}began", f"{PREFIX}ended"
 """Measures that every rule gets: the times of a match's first and last row."""
+MATCH_ID = f"{PREFIX}match_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,35 +39,55 @@ class CompiledRule:
     query: ClauseQuery
     plan: EvaluatedPlan
     max_state_bytes: int
+    max_errors: int
+    order: PreparedExpression | None = None
+    """For a funnel: the value that orders events of one time."""
 
-    @property
-    def time_slots(self) -> tuple[str, str]:
-        """The columns that matching returns for the times of a match's first and last row."""
-        began, ended = self.plan.plan.outer[-2:]
-        assert isinstance(began, Column)
-        assert isinstance(ended, Column)
-        return began.name, ended.name
+    def slot(self, measure: str) -> str:
+        """The column that matching returns for one of our own measures."""
+        plan = self.plan.plan
+        position = [measure.name for measure in plan.bound.measures].index(measure)
+        column = plan.outer[position]
+        assert isinstance(column, Column)
+        return column.name
 
     @property
     def measured_columns(self) -> tuple[str, ...]:
         """The output columns that the user's text names."""
-        return tuple(name for name in self.plan.plan.bound.output_names if name not in (BEGAN, ENDED))
+        return tuple(name for name in self.plan.plan.bound.output_names if name not in _OWN)
+
+
+_OWN = (BEGAN, ENDED, MATCH_ID)
 
 
 def compile_rule(change: RuleChange, declared: Declaration) -> CompiledRule:
     """Raises QueryError for a text that doesn't parse, doesn't type, or needs more than the declaration has."""
-    query = as_clause_query(change.text, DefaultColumns(declared.keys, declared.time))
+    rule_query = read_rule(change.text, declared)
+    query, order, schema = rule_query.query, None, declared.schema
     with errors_quoting(query.clause.text):
-        clause = replace(query.clause, measures=(*query.clause.measures, *_times_of(declared.time[0])))
-        plan = make_plan(
-            bind(clause, declared.schema.names, case_sensitive=declared.settings.case_sensitive),
+        if rule_query.order is not None:
+            types = {field.name: field.type for field in schema}
+            order = prepare(rule_query.order, by_column_name(types), declared.settings)
+            schema = schema.append(pa.field(ORDER_COLUMN, order.type))
+        own = replace(
+            query.clause,
+            measures=(*query.clause.measures, *_times_of(declared.time[0])),
+            ids=IdColumns(match_id=MATCH_ID, rule=change.id),
         )
-        _check_declared(plan, declared)
-        check_streamable(plan, declared.schema.field(declared.time[0]).type)
+        plan = make_plan(bind(own, schema.names, case_sensitive=declared.settings.case_sensitive))
+        if order is None:
+            _check_declared(plan, declared)
+        check_streamable(plan, schema.field(declared.time[0]).type)
     options, limits = change.options, declared.limits
     most = options.max_partial_matches or limits.max_partial_matches
-    evaluated = EvaluatedPlan(plan, declared.schema, declared.settings, Limits(most))
-    rule = CompiledRule(change, query, evaluated, options.max_state_bytes or limits.max_state_bytes)
+    rule = CompiledRule(
+        change,
+        query,
+        EvaluatedPlan(plan, schema, declared.settings, Limits(most)),
+        options.max_state_bytes or limits.max_state_bytes,
+        options.max_errors or limits.max_errors,
+        order,
+    )
     _check_selected(rule)
     return rule
 

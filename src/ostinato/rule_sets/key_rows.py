@@ -100,6 +100,4 @@ class ChosenRows(Mapping[str, pa.Array]):
 
 def chosen(batch: Batch, rows: Rows) -> Batch:
     """These rows of a batch."""
-    if len(rows) == batch.count:
-        return batch
     return Batch(len(rows), ChosenRows(batch.arrays, rows), [mask[rows] for mask in batch.row_masks])

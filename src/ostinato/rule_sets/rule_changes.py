@@ -14,8 +14,12 @@ from ostinato.errors import QueryError
 Start = Literal["new", "kept"]
 AtEnd = Literal["drop", "finish"]
 MOST_STATE_BYTES = 1 << 40
+MOST_ERRORS = 1 << 30
 MOST_VERSIONS = 2**63 - 1
 """Spark's BIGINT."""
+MOST_ID_CHARACTERS = 200
+MOST_TEXT_CHARACTERS = 1 << 16
+"""Every bucket stores the texts of all rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,10 @@ class RuleOptions:
     """The partial matches that may be tried from one row; None: the limit of the call."""
     max_state_bytes: int | None = None
     """The bytes of open rows in one bucket; None: the limit of the call."""
+    max_errors: int | None = None
+    """The rows of one micro-batch in one bucket that the rule may fail to evaluate; None: the limit of the call."""
+    reason: str | None = None
+    """For a removal: the reason why the rule is suspended. The removal is reported as `rule_suspended`."""
 
     def __post_init__(self) -> None:
         if self.start is not None:
@@ -40,6 +48,10 @@ class RuleOptions:
             whole_number("max_partial_matches", self.max_partial_matches, most=MOST_PARTIAL_MATCHES)
         if self.max_state_bytes is not None:
             whole_number("max_state_bytes", self.max_state_bytes, most=MOST_STATE_BYTES)
+        if self.max_errors is not None:
+            whole_number("max_errors", self.max_errors, most=MOST_ERRORS)
+        if self.reason is not None:
+            _encodable("reason", a_text("reason", self.reason, hint="the reason in words"))
 
     @staticmethod
     def read(values: object) -> RuleOptions:
@@ -47,7 +59,7 @@ class RuleOptions:
         if isinstance(values, str):
             try:
                 values = json.loads(values) if values.strip() else None
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise QueryError("INVALID_OPTION", f"the options of a rule aren't JSON: {error}") from None
         if values is None:
             return RuleOptions()
@@ -75,14 +87,32 @@ class RuleChange:
 
     def __post_init__(self) -> None:
         a_text("id", self.id, hint="the name of a rule", code="INVALID_RULE")
+        _at_most("id", self.id, MOST_ID_CHARACTERS)
         whole_number("version", self.version, most=MOST_VERSIONS, code_below="INVALID_RULE")
         true_or_false("enabled", self.enabled)
         a_text("text", self.text, hint="the text of a query", code="INVALID_RULE", may_be_empty=not self.enabled)
+        _at_most("text", self.text, MOST_TEXT_CHARACTERS)
 
     def to_json(self) -> str:
         """One line."""
         values = {"id": self.id, "version": self.version, "text": self.text, "enabled": self.enabled}
         return json.dumps({**values, "options": self.options.to_values()}, sort_keys=True, ensure_ascii=False)
+
+
+def _at_most(name: str, value: str, most: int) -> None:
+    if len(value) > most:
+        raise QueryError("INVALID_RULE", f"{name} has {len(value):,} characters, and {most:,} is the most")
+    _encodable(name, value)
+
+
+def _encodable(name: str, value: str) -> None:
+    """Raises INVALID_RULE for half a character, which JSON may hold and no output row can."""
+    if not _is_encodable(value):
+        raise QueryError("INVALID_RULE", f"{name} holds a surrogate, which is half of a character")
+
+
+def _is_encodable(value: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 class UnreadableChange(QueryError):
@@ -96,7 +126,7 @@ def read_change(text: str) -> RuleChange:
     """A change from its JSON. Raises UnreadableChange."""
     try:
         values = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UnreadableChange("INVALID_RULE", f"a change of a rule isn't JSON: {error}") from None
     if not isinstance(values, dict):
         raise UnreadableChange("INVALID_RULE", "a change of a rule is a JSON object")
@@ -104,12 +134,15 @@ def read_change(text: str) -> RuleChange:
         return RuleChange(
             id=values.get("id"),  # type: ignore[arg-type]  # the class checks the types
             version=values.get("version"),  # type: ignore[arg-type]
-            text=values.get("text") or "",
-            enabled=values.get("enabled") is not False,
+            text="" if values.get("text") is None else values["text"],
+            enabled=True if values.get("enabled") is None else values["enabled"],
             options=RuleOptions.read(values.get("options")),
         )
     except QueryError as error:
         unreadable = UnreadableChange(error.code, error.message, hint=error.hint)
-        unreadable.rule = values["id"] if isinstance(values.get("id"), str) else None
-        unreadable.version = values["version"] if isinstance(values.get("version"), int) else None
+        rule, version = values.get("id"), values.get("version")
+        if isinstance(rule, str) and _is_encodable(rule):
+            unreadable.rule = rule[:MOST_ID_CHARACTERS]
+        if isinstance(version, int) and not isinstance(version, bool) and abs(version) <= MOST_VERSIONS:
+            unreadable.version = version
         raise unreadable from None

@@ -7,11 +7,11 @@ import pyarrow as pa
 from ostinato.errors import QueryError
 from ostinato.rule_sets.declaration import Declaration
 
-KIND, RULE, VERSION = "kind", "rule", "version"
+KIND, RULE, VERSION, MATCH_ID = "kind", "rule", "version", "match_id"
 BEGAN, ENDED, DECIDED, MEASURES, MESSAGE = "began", "ended", "decided", "measures", "message"
 MATCH, UNMATCHED, LATE, ERROR = "match", "unmatched", "late", "error"
 """Kinds of rows. The others are those of `Report`."""
-OWN_COLUMNS = (KIND, RULE, VERSION, BEGAN, ENDED, DECIDED, MEASURES, MESSAGE)
+OWN_COLUMNS = (KIND, RULE, VERSION, MATCH_ID, BEGAN, ENDED, DECIDED, MEASURES, MESSAGE)
 
 
 def output_schema(declared: Declaration) -> pa.Schema:
@@ -29,6 +29,7 @@ def output_schema(declared: Declaration) -> pa.Schema:
             pa.field(KIND, pa.string()),
             pa.field(RULE, pa.string()),
             pa.field(VERSION, pa.int64()),
+            pa.field(MATCH_ID, pa.string()),
             *(declared.schema.field(name) for name in declared.keys),
             pa.field(BEGAN, time),
             pa.field(ENDED, time),

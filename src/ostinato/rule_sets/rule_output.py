@@ -11,11 +11,12 @@ from ostinato.rows.batches import OutputRows
 from ostinato.rows.column_names import MATCHED
 from ostinato.rows.failing_rows import failing_rows
 from ostinato.rows.json_text import as_json
+from ostinato.rule_sets import compiled_rule
 from ostinato.rule_sets.compiled_rule import CompiledRule
 from ostinato.rule_sets.declaration import Declaration
 from ostinato.rule_sets.key_rows import KeyRows
 from ostinato.rule_sets.rule_changes import RuleChange
-from ostinato.rule_sets.rule_columns import BEGAN, DECIDED, ENDED, ERROR, LATE, MATCH, UNMATCHED
+from ostinato.rule_sets.rule_columns import BEGAN, DECIDED, ENDED, ERROR, LATE, MATCH, MATCH_ID, UNMATCHED
 from ostinato.rule_sets.rules_in_force import Report
 from ostinato.streams.bucket_state import Rows
 
@@ -38,7 +39,8 @@ class OutputTable:
         self._tables.append(pa.Table.from_arrays(arrays, schema=self.schema))
 
     def add_report(self, report: Report) -> None:
-        self._add(1, kind=report.kind, rule=report.rule, version=report.version, message=report.message)
+        message = report.message.encode(errors="replace").decode()  # it may quote half a character of a hostile change
+        self._add(1, kind=report.kind, rule=report.rule, version=report.version, message=message)
 
     def table(self) -> pa.Table:
         return pa.concat_tables(self._tables) if self._tables else self.schema.empty_table()
@@ -56,11 +58,11 @@ class OutputTable:
             self._add_measured(rule, _chosen(results, good))
         for row, error in sorted(failed.items()):
             one = _part(results, row, row + 1)
-            change, times = rule.change, self._times(rule, one)
+            change = rule.change
             self._add(
                 1,
                 **{name: one.arrays[name] for name in self.declared.keys},
-                **times,
+                **_own(rule, one),
                 kind=ERROR,
                 rule=change.id,
                 version=change.version,
@@ -78,7 +80,7 @@ class OutputTable:
         self._add(
             results.count,
             **{name: results.arrays[name] for name in self.declared.keys},
-            **self._times(rule, results),
+            **_own(rule, results),
             kind=kinds,
             rule=change.id,
             version=change.version,
@@ -91,11 +93,6 @@ class OutputTable:
         shown = [name for name in table.column_names if name not in self.declared.keys]
         return as_json(table.select(shown), rule.plan.settings)
 
-    def _times(self, rule: CompiledRule, results: OutputRows) -> dict[str, pa.Array]:
-        """The first and last time of each row's match. They are columns that matching returned, so they never fail."""
-        began, ended = rule.time_slots
-        return {BEGAN: results.arrays[began], ENDED: results.arrays[ended]}
-
     def add_error(self, change: RuleChange, error: MatchError, rows: KeyRows, row: int) -> None:
         time = rows.columns[self.declared.time[0]].slice(row, 1)
         self._add(
@@ -106,9 +103,12 @@ class OutputTable:
             version=change.version,
             began=time,
             ended=time,
-            measures=as_json(_one_row(rows, row), self.declared.settings),
+            measures=as_json(self._one_row(rows, row), self.declared.settings),
             message=error.one_line(),
         )
+
+    def _one_row(self, rows: KeyRows, row: int) -> pa.Table:
+        return pa.table({name: rows.columns[name].slice(row, 1) for name in self.declared.schema.names})
 
     def add_late(self, late: pa.RecordBatch) -> None:
         time = late.column(self.declared.time[0])
@@ -140,5 +140,7 @@ def _chosen(results: OutputRows, rows: Rows) -> OutputRows:
     return OutputRows(len(rows), {name: array.take(positions) for name, array in results.arrays.items()})
 
 
-def _one_row(rows: KeyRows, row: int) -> pa.Table:
-    return pa.table({name: column.slice(row, 1) for name, column in rows.columns.items()})
+def _own(rule: CompiledRule, results: OutputRows) -> dict[str, pa.Array]:
+    """The match's id and times. They are columns that matching returned, so they never fail."""
+    measures = {BEGAN: compiled_rule.BEGAN, ENDED: compiled_rule.ENDED, MATCH_ID: compiled_rule.MATCH_ID}
+    return {name: results.arrays[rule.slot(measure)] for name, measure in measures.items()}

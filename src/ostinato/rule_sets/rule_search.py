@@ -9,10 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ostinato.clause.matching.spans import keys_of
-from ostinato.clause.stream.stream_search import StreamSearch
+from ostinato.clause.stream.stream_search import NO_RESULTS, StreamSearch
 from ostinato.clause.task.clause_worker import Worker
 from ostinato.errors import MatchError
+from ostinato.expressions.evaluate import PreparedExpression
 from ostinato.expressions.render import render_expression
+from ostinato.expressions.values.value_order import OrderKey, sortable
+from ostinato.funnels.funnel_clause import ORDER_COLUMN
 from ostinato.rows.batches import Batch, Mask, OutputRows
 from ostinato.rows.failing_rows import failing_rows
 from ostinato.rows.ordering import Ordered
@@ -55,9 +58,14 @@ class RuleSearch:
         computed = {item.name: render_expression(item.expr) for item in plan.plan.inputs if item.is_computed}
         self.conditions = RowConditions(
             tuple(zip(texts, plan.row_conditions, strict=True)),
-            {name: (text, plan.inputs[name]) for name, text in computed.items()},
+            {name: (text, plan.inputs[name]) for name, text in computed.items()} | self._order_input(),
         )
         self._first_conditions = self._of_first_rows()
+
+    def _order_input(self) -> dict[str, tuple[str, PreparedExpression]]:
+        """For a funnel: the column that orders events of one time. Its text names the rule: funnels seldom share it."""
+        rule = self.rule
+        return {} if rule.order is None else {ORDER_COLUMN: (f"{ORDER_COLUMN} {rule.change}", rule.order)}
 
     @property
     def within_us(self) -> int | None:
@@ -71,7 +79,8 @@ class RuleSearch:
         rows.
         """
         search, nfa = self.search, self.rule.plan.plan.nfa
-        if search.at_once or search.shows_unmatched or search.needs.before or min(nfa.elsewhere, default=-1) < 0:
+        needs_all_keys = search.at_once or search.shows_unmatched or search.needs.before or search.needs.numbers
+        if needs_all_keys or min(nfa.elsewhere, default=-1) < 0:
             return None
         conditions = frozenset(self.rule.plan.plan.state_conditions[state].row for state in nfa.elsewhere)
         return conditions if min(conditions) >= 0 else None
@@ -81,9 +90,15 @@ class RuleSearch:
         visible, batch, failed = self._evaluated(rows, standing)
         searched = self._searched(rows, standing, visible, batch)
         if searched is not None:
+            if not len(searched):
+                return _nothing(rows, standing, failed)
             visible, batch = visible[searched], chosen(batch, searched)
         view_at = np.searchsorted(visible, rows.key_at)
         first = view_at[:-1]
+        view = visible
+        if self.rule.order is not None:
+            position = self._in_order(batch, view_at)
+            view, batch = visible[position], chosen(batch, position)
         window = self.search.worker.window(batch, Ordered(None, view_at))
         keys = RememberedKeys(
             rows=np.diff(view_at),
@@ -93,7 +108,7 @@ class RuleSearch:
             covered_until=np.searchsorted(visible, standing.covered_until) - first,
         )
         ended = np.full(len(first), finished)
-        found = self.search.find(keys, window, rows.times[visible], known_until, ended)
+        found = self.search.find(keys, window, rows.times[view], known_until, ended)
         stay = np.bincount(keys_of(view_at, found.rows), minlength=len(first))
         needed = view_at[1:] - stay
         remembered = np.flatnonzero(stay > 0)
@@ -121,7 +136,7 @@ class RuleSearch:
                 of_keys(found.keys.reported_until) if self.search.at_once else rows.key_at[1:],
                 of_keys(found.keys.covered_until) if self.search.shows_unmatched else rows.key_at[:-1],
             ),
-            in_rows(needed),
+            np.minimum(in_rows(needed), _first_rows(view, needed, view_at, rows)),
             failed,
         )
 
@@ -131,10 +146,21 @@ class RuleSearch:
         is_visible = row >= np.repeat(standing.visible_from, np.diff(rows.key_at))
         visible = row if is_visible.all() else row[is_visible]
         try:
-            return visible, chosen(rows.evaluated(self.conditions), visible), {}
+            batch = rows.evaluated(self.conditions)
+            return visible, batch if len(visible) == batch.count else chosen(batch, visible), {}
         except MatchError:  # perhaps for a row that this rule doesn't see
             pass
-        failed = failing_rows(len(visible), lambda begin, end: rows.evaluated_part(self.conditions, visible[begin:end]))
+        most = self.rule.max_errors
+        failed = failing_rows(
+            len(visible), lambda begin, end: rows.evaluated_part(self.conditions, visible[begin:end]), most
+        )
+        if len(failed) > most:
+            error = failed[min(failed)]
+            raise MatchError(
+                "RULE_FAILS_TOO_OFTEN",
+                f"it can't evaluate more than {most:,} rows of one micro-batch; the first: {error.one_line()}",
+                hint="correct DEFINE, for example with try_divide or a test for NULL, or raise max_errors",
+            )
         is_new = row >= np.repeat(rows.stored_end, np.diff(rows.key_at))
         errors = {int(visible[position]): error for position, error in failed.items()}
         visible = np.delete(visible, list(failed))
@@ -150,3 +176,26 @@ class RuleSearch:
         starts = np.append(0, np.cumsum(may_start))[at]
         must_search = (np.diff(starts) > 0) | (standing.start < rows.stored_end)
         return None if must_search.all() else np.flatnonzero(np.repeat(must_search, np.diff(at)))
+
+    def _in_order(self, batch: Batch, view_at: Rows) -> Rows:
+        """The positions of the rows in the rule's own order. It differs from that of the stream within one time only,
+        and rows of one time are released together, so a suffix of a key's rows has the same order in every step."""
+        key = np.repeat(np.arange(len(view_at) - 1), np.diff(view_at))
+        columns = [key]
+        for order_key in self.rule.plan.plan.bound.order_by:
+            columns += sortable(OrderKey(batch.arrays[order_key.column]))
+        return np.lexsort(columns[::-1])
+
+
+def _first_rows(view: Rows, needed: Rows, view_at: Rows, rows: KeyRows) -> Rows:
+    """The first row of each key, in the order of the stream, among those that stand from `needed` on in the view."""
+    first = np.append(np.minimum.accumulate(view[::-1])[::-1], rows.count)[needed]
+    return np.where(needed < view_at[1:], first, rows.key_at[1:])
+
+
+def _nothing(rows: KeyRows, standing: Standing, failed: Mapping[int, MatchError]) -> RuleOutcome:
+    """The outcome if no key may have a match: the rule needs no row."""
+    end = rows.key_at[1:]
+    visible_from = np.minimum(standing.visible_from, end)
+    after = Standing(visible_from, end, np.zeros_like(end), end, rows.key_at[:-1])
+    return RuleOutcome(NO_RESULTS, 0, after, end, failed)

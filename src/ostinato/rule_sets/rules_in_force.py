@@ -37,11 +37,14 @@ class RuleRecord:
 Records = Mapping[str, RuleRecord]
 
 
+ReportKind = Literal["rule_rejected", "rule_changed", "rule_suspended"]
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """Something to tell about a rule, as one output row."""
 
-    kind: Literal["rule_rejected", "rule_changed", "rule_suspended"]
+    kind: ReportKind
     rule: str | None
     version: int | None
     message: str
@@ -92,6 +95,7 @@ class RuleBook:
         records, added = dict(records), set[str]()
         changed, removed = dict[str, RuleChange](), dict[str, RuleChange]()
         winners = dict[str, RuleChange]()
+        in_force = {name for name, record in records.items() if record.change.enabled}
         for change in sorted(changes, key=lambda change: (change.id, -change.version, change.to_json())):
             if change.id in winners:
                 rejected += _other_content(winners[change.id], change)
@@ -106,16 +110,18 @@ class RuleBook:
                 if before is not None and was_active:
                     removed[change.id] = before.change
                 records[change.id] = RuleRecord(change, change.version)
+                in_force.discard(change.id)
                 continue
             try:
-                self._accept(records, change)
+                self._accept(change, len(in_force) - (change.id in in_force))
             except OstinatoError as error:
                 rejected.append(Report("rule_rejected", change.id, change.version, str(error)))
-                in_force = replace(change, enabled=False, text="") if before is None else before.change
+                still = replace(change, enabled=False, text="") if before is None else before.change
                 suspended = before is not None and before.suspended
-                records[change.id] = RuleRecord(in_force, change.version, suspended)
+                records[change.id] = RuleRecord(still, change.version, suspended)
                 continue
             records[change.id] = RuleRecord(change, change.version)
+            in_force.add(change.id)
             if before is not None and was_active:
                 changed[change.id] = before.change
             else:
@@ -132,15 +138,14 @@ class RuleBook:
                 rejected.append(Report("rule_rejected", error.rule, error.version, str(error)))
         return changes, rejected
 
-    def _accept(self, records: Records, change: RuleChange) -> None:
-        self.compiled(change)
-        active = sum(record.change.enabled for name, record in records.items() if name != change.id)
-        if active >= self.declared.limits.max_rules:
+    def _accept(self, change: RuleChange, others: int) -> None:
+        if others >= self.declared.limits.max_rules:
             raise QueryError(
                 "TOO_MANY_RULES",
-                f"{active:,} rules are in force, and {self.declared.limits.max_rules:,} is the most",
+                f"{others:,} rules are in force, and {self.declared.limits.max_rules:,} is the most",
                 hint="remove a rule, or raise max_rules",
             )
+        self.compiled(change)
 
 
 def _other_content(known: RuleChange, change: RuleChange) -> list[Report]:
