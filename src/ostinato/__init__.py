@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from ostinato.api.plot_object import Plot
     from ostinato.api.query import Query
     from ostinato.api.results import Result, RunReport
-    from ostinato.api.rules import rules, write_rule
+    from ostinato.api.rules import rules, suspend_rule, write_rule
     from ostinato.api.summaries import StreamSummary, SummaryAnswer, SummaryResult, summary
     from ostinato.api.workloads import Workload, WorkloadResult
     from ostinato.kernels.clock import VirtualClock
@@ -109,6 +109,7 @@ _HOMES = {
     "paths": "ostinato.api.paths",
     "rules": "ostinato.api.rules",
     "write_rule": "ostinato.api.rules",
+    "suspend_rule": "ostinato.api.rules",
     "register_sinks": "ostinato.spark.sinks.data_sources",
     "Upsert": "ostinato.spark.sinks.upserts",
     "upsert": "ostinato.spark.sinks.upserts",
@@ -218,4 +219,5 @@ __all__ = [
     "unwrap",
     "upsert",
     "write_rule",
+    "suspend_rule",
 ]

@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from ostinato.kernels.constants import NO_TIME
-from ostinato.rule_sets.declaration import Declaration, RuleLimits
+from ostinato.rule_sets.declaration import Declaration, RuleKind, RuleLimits
+from ostinato.rule_sets.open_rules import open_rules
 from ostinato.rule_sets.rule_changes import RuleChange, RuleOptions
 from ostinato.rule_sets.rules_core import RulesCore, RulesStep
 from ostinato.streams.bucket_state import EMPTY, BucketState
@@ -53,9 +54,10 @@ class RuleStream:
         keys: tuple[str, ...] = ("k",),
         time: tuple[str, ...] = ("at",),
         late: Late = "drop",
+        kinds: tuple[RuleKind, ...] = ("clause",),
         **limits: int,
     ) -> None:
-        self.declared = Declaration(keys, time, schema, limits=RuleLimits(**limits))
+        self.declared = Declaration(keys, time, schema, limits=RuleLimits(**limits), kinds=kinds)
         self.late = late
         self.state, self.rules = EMPTY, b""
         self.steps: list[RulesStep] = []
@@ -68,7 +70,7 @@ class RuleStream:
         finished: bool = False,
     ) -> list[dict[str, Any]]:
         """The output rows of one step, without empty columns."""
-        core = RulesCore(self.declared, "rules", self.late)
+        core = self.core()
         texts = [change if isinstance(change, str) else change.to_json() for change in changes]
         stored = BucketState(bytes(self.state.header), tuple(self.state.open_rows), tuple(self.state.waiting))
         step = core.advance(
@@ -81,6 +83,14 @@ class RuleStream:
             {name: value for name, value in row.items() if value is not None and name != "decided"}
             for row in step.results.to_pylist()
         ]
+
+    def core(self) -> RulesCore:
+        return RulesCore(self.declared, "rules", self.late)
+
+    def open_rules(self) -> list[tuple[str, str, str | None, int]]:
+        """Rule, status, next variable and number of keys."""
+        found = open_rules(self.core(), self.state, self.rules).to_pylist()
+        return [(row["rule"], row["status"], row["next"], row["keys"]) for row in found]
 
     def finish(self) -> list[dict[str, Any]]:
         return self.step(finished=True)

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pyarrow as pa
 from tests.rule_sets.rule_streams import RuleStream, matches, of_kind, rows, rule
+
+from ostinato.calls.id_columns import IdColumns
+from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.local.local_clause import match_table
 
 AB = "MEASURES A.x AS a, B.x AS b PATTERN (A B) DEFINE A AS kind = 'A', B AS kind = 'B'"
 ABC = "MEASURES A.x AS a, C.x AS c PATTERN (A B* C) DEFINE A AS kind = 'A', B AS kind = 'B', C AS kind = 'C'"
@@ -195,3 +202,100 @@ def test_a_select_list_around_the_clause() -> None:
     stream = RuleStream()
     text = f"SELECT b + 1 AS next, k FROM events MATCH_RECOGNIZE ({AB}) AS m"
     assert matches(stream.step(rows("AB"), 2, rule("r", text))) == [("r", 1, {"next": 2})]
+
+
+def test_a_match_has_the_id_that_it_has_in_a_batch_under_the_name_of_its_rule() -> None:
+    stream = RuleStream()
+    pieces = [rows("AA"), rows("AAB", 2), rows("BC", 5)]
+    found = [*stream.step(pa.concat_tables(pieces[:2]), 2, rule("r", ABC)), *stream.step(pieces[2], 9)]
+    clause = parse_clause(f"PARTITION BY k ORDER BY at {ABC}")
+    batch = match_table(replace(clause, ids=IdColumns(match_id="id", rule="r")), pa.concat_tables(pieces))
+    assert [row["match_id"] for row in of_kind(found, "match")] == batch.column("id").to_pylist()
+    assert batch.num_rows == 1
+
+
+def test_equal_rows_of_one_time_have_matches_with_different_ids() -> None:
+    single = rule("r", "MEASURES A.x AS a PATTERN (A) DEFINE A AS kind = 'A'")
+    twice = pa.concat_tables([rows("A"), rows("A")])
+    ids = [row["match_id"] for row in of_kind(RuleStream().step(twice, 1, single), "match")]
+    assert len(set(ids)) == 2
+    waits = RuleStream()
+    waits.step(twice, 0, single)
+    assert [row["match_id"] for row in of_kind(waits.step(None, 1), "match")] == ids
+
+
+def test_ids_of_rows_that_waited_for_an_open_run() -> None:
+    """The ordinals of equal rows are stored with them: the first of two is gone when the second one matches."""
+    stream, at_once = RuleStream(), RuleStream()
+    pair = "MEASURES B.x AS b PATTERN (A B) DEFINE A AS kind = 'A', B AS kind = 'B'"
+    twice = pa.concat_tables([rows("A"), rows("A")])
+    stream.step(twice, 1, rule("r", pair))
+    (match,) = of_kind(stream.step(rows("B", 2), 2), "match")
+    (expected,) = of_kind(at_once.step(pa.concat_tables([twice, rows("B", 2)]), 2, rule("r", pair)), "match")
+    assert match["match_id"] == expected["match_id"]
+
+
+def test_open_partial_matches_by_rule_and_state() -> None:
+    stream = RuleStream()
+    stream.step(rows("AB"), 2, rule("runs", ABC), rule("pairs", AB), rule("gone", AB))
+    stream.step(rows("A", 3, "q"), 3, rule("gone", "", 2, enabled=False))
+    assert stream.open_rules() == [
+        ("pairs", "active", None, 1),
+        ("pairs", "active", "B", 1),
+        ("runs", "active", None, 2),
+        ("runs", "active", "B", 2),
+        ("runs", "active", "C", 2),
+    ]
+    stream.step(None, 3, rule("runs", "", 2, enabled=False, reason="slow"))
+    assert stream.open_rules()[-1] == ("runs", "suspended", None, 0)
+
+
+def test_a_suspension_in_the_change_log_ends_with_the_next_version() -> None:
+    stream = RuleStream()
+    stream.step(rows("AB"), 2, rule("r", ABC))
+    (report,) = stream.step(None, 2, rule("r", "", 2, enabled=False, reason="it took 3 s"))
+    assert (report["kind"], report["version"]) == ("rule_suspended", 2)
+    assert report["message"] == "suspended by a change: it took 3 s; open partial matches of 1 keys ended"
+    assert stream.step(rows("C", 3), 3) == []
+    assert matches(stream.step(rows("ABC", 4), 6, rule("r", ABC, 3))) == [("r", 3, {"a": 0, "c": 2})]
+
+
+def test_a_rule_that_always_fails_is_suspended() -> None:
+    stream = RuleStream(max_errors=3)
+    fails = rule("fails", "PATTERN (A) DEFINE A AS 1 / (x - x) > 0")
+    output = stream.step(rows("ABC"), 3, fails, rule("pairs", AB))
+    assert len(of_kind(output, "error")) == 3
+    output = stream.step(rows("ABCD", 4), 7)
+    (report,) = of_kind(output, "rule_suspended")
+    assert report["message"].startswith("RULE_FAILS_TOO_OFTEN: it can't evaluate more than 3 rows")
+    assert (of_kind(output, "error"), matches(output)) == ([], [("pairs", 1, {"a": 0, "b": 1})])
+
+
+def test_the_time_of_each_rule_is_counted() -> None:
+    stream = RuleStream()
+    stream.step(rows("AB"), 2, rule("pairs", AB), rule("broken", "PATTERN (A"))
+    assert stream.steps[-1].rule_ns.keys() == {"pairs"}
+
+
+def test_kinds_of_queries_are_declared() -> None:
+    funnel = '{"steps": ["A", "B", "C"], "type": "kind", "within": "1 hour"}'
+    events = "PATTERN SEQ(A a, B b) WITHIN 10 MINUTES RETURN COUNT(*)"
+    output = RuleStream().step(None, 0, rule("steps", funnel), rule("events", events))
+    assert [row["message"].split("\n")[0] for row in output] == [
+        "RULE_OF_OTHER_KIND: this rule is an event query, and this stream takes a clause",
+        "RULE_OF_OTHER_KIND: this rule is a funnel, and this stream takes a clause",
+    ]
+    stream = RuleStream(kinds=("clause", "funnel"))
+    output = stream.step(rows("AB"), 2, rule("steps", funnel), rule("pairs", AB), rule("bad", '{"steps": ["A"]}'))
+    assert matches(output) == [("pairs", 1, {"a": 0, "b": 1})]
+    assert [row["rule"] for row in of_kind(output, "rule_rejected")] == ["bad"]
+    ((name, _, measures),) = matches(stream.step(rows("C", 3), 3))
+    assert (name, measures["level"], measures["completed"]) == ("steps", 3, True)
+
+
+def test_a_rule_without_rows_that_may_begin_a_match_keeps_nothing() -> None:
+    stream = RuleStream()
+    stream.step(rows("XXYZ"), 4, rule("runs", ABC), rule("pairs", AB))
+    assert stream.steps[-1].counts.buffered_rows == 0
+    assert matches(stream.step(rows("AXB", 5), 7)) == []
+    assert matches(stream.step(rows("AB", 8), 9)) == [("pairs", 1, {"a": 0, "b": 1})]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from ostinato.api.query import ColumnNames
 from ostinato.calls.foreign_errors import only_our_errors
-from ostinato.calls.options import column_names, one_of, whole_number
+from ostinato.calls.options import a_text, column_names, one_of, shown, whole_number
 from ostinato.errors import QueryError
 from ostinato.rows.arrow_tables import spark_dataframe
 from ostinato.rule_sets.change_files import write_change
-from ostinato.rule_sets.declaration import RuleLimits
+from ostinato.rule_sets.declaration import RuleKind, RuleLimits
 from ostinato.streams.stream_settings import MOST_BUCKETS, Late
 
 if TYPE_CHECKING:
@@ -30,11 +30,13 @@ def rules(
     keys: ColumnNames,
     time: ColumnNames,
     columns: ColumnNames = None,
+    kinds: RuleKind | Sequence[RuleKind] = "clause",
     late: Late = "drop",
     buckets: int = DEFAULT_BUCKETS,
     max_rules: int = RuleLimits().max_rules,
     max_partial_matches: int = RuleLimits().max_partial_matches,
     max_state_bytes: int = RuleLimits().max_state_bytes,
+    max_errors: int = RuleLimits().max_errors,
 ) -> DataFrame:
     """Runs many MATCH_RECOGNIZE clauses over one stream. Rules can be added, changed and removed while it runs.
 
@@ -72,8 +74,23 @@ def rules(
         None if columns is None else column_names("columns", columns),
         late=one_of("late", late, get_args(Late)),
         buckets=whole_number("buckets", buckets, most=MOST_BUCKETS),
-        limits=RuleLimits(max_rules, max_partial_matches, max_state_bytes),
+        limits=RuleLimits(max_rules, max_partial_matches, max_state_bytes, max_errors),
+        kinds=_kinds(kinds),
     )
+
+
+def _kinds(kinds: Any) -> tuple[RuleKind, ...]:
+    names = (kinds,) if isinstance(kinds, str) else tuple(kinds) if isinstance(kinds, Sequence) else ()
+    if not names:
+        hint = 'kinds=("clause", "funnel")'
+        raise QueryError("INVALID_OPTION", f"kinds is a kind of query, or several, not {shown(kinds)}", hint=hint)
+    if "event query" in names:
+        raise QueryError(
+            "STREAM_NOT_SUPPORTED",
+            "event queries can't be rules: their windows and aggregates have state of their own",
+            hint="run each one as its own stream: df.transform(ost.events(...))",
+        )
+    return tuple(dict.fromkeys(one_of("kinds", name, get_args(RuleKind)) for name in names))
 
 
 @only_our_errors()
@@ -100,3 +117,22 @@ def write_rule(
     2
     """
     return write_change(folder, id, text, version=version, enabled=enabled, options=options).version
+
+
+@only_our_errors()
+def suspend_rule(folder: str | os.PathLike[str], id: str, reason: str) -> int:
+    """Suspends a rule from its next micro-batch on, by a change in the folder, and returns the change's version.
+
+    A limit of time works like this: a program follows `ost.stream_metrics(spark).rule_seconds(query)` and suspends a
+    rule that takes too long. The decision stands in the change log, so a replay of the stream decides the same. The
+    stream reports it as a row of kind `rule_suspended`. The next version of the rule ends the suspension.
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> write_rule(folder, "slow", "PATTERN (A B* C) DEFINE A AS price > 10, C AS price < 5")
+    1
+    >>> suspend_rule(folder, "slow", "it took 3.2 s in one micro-batch")
+    2
+    """
+    options = {"reason": a_text("reason", reason, hint="the reason in words")}
+    return write_change(folder, id, "", version=None, enabled=False, options=options).version

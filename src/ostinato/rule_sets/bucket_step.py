@@ -212,7 +212,7 @@ class BucketStep:
             return Standing(begin, begin, zeros, begin, begin)
         if name in self.applied.changed and change.options.start == "new":
             return Standing(stored_end, stored_end, zeros, stored_end, stored_end)
-        standing = _stored_standing(name, stored, rows)
+        standing = stored_standing(name, stored, rows)
         if name in self.applied.changed:
             return Standing(standing.visible_from, standing.start, zeros, standing.start, standing.start)
         return standing
@@ -255,7 +255,7 @@ class BucketStep:
         """The rows that the end of input would give for the stored rows."""
         try:
             search = self.core.search_of(before)
-            outcome = search.run(rows, _stored_standing(name, stored, rows), self.known_before, finished=True)
+            outcome = search.run(rows, stored_standing(name, stored, rows), self.known_before, finished=True)
         except OstinatoError as failure:
             self.output.add_report(Report("rule_suspended", name, before.version, failure.one_line()))
             return
@@ -320,7 +320,7 @@ class BucketStep:
         return moved.select((moved.rule >= 0) & (moved.key >= 0))
 
 
-def _stored_standing(name: str, stored: StoredAttempts, rows: KeyRows) -> Standing:
+def stored_standing(name: str, stored: StoredAttempts, rows: KeyRows) -> Standing:
     """Where the rule stood after the step before."""
     attempts, key = stored.laid_out(name)
     first, stored_end = rows.key_at[:-1], rows.stored_end

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ostinato.clause.matching.spans import keys_of
+from ostinato.clause.stream.open_runs import states_reached
 from ostinato.clause.stream.stream_search import NO_RESULTS, StreamSearch
 from ostinato.clause.task.clause_worker import Worker
 from ostinato.errors import MatchError
@@ -45,6 +47,20 @@ class RuleOutcome:
     """The first row of each key that the rule needs again."""
     failed: Mapping[int, MatchError]
     """New rows whose conditions can't be evaluated. The rule doesn't see them."""
+
+
+class _View(NamedTuple):
+    """The rows that a rule sees in the keys that it searches."""
+
+    visible: Rows
+    """Their numbers among all rows, ascending."""
+    view: Rows
+    """The same numbers in the rule's own order."""
+    view_at: Rows
+    batch: Batch
+    """The rows of the view with the rule's expressions."""
+    failed: Mapping[int, MatchError]
+    """New rows that can't be evaluated."""
 
 
 class RuleSearch:
@@ -87,19 +103,12 @@ class RuleSearch:
 
     def run(self, rows: KeyRows, standing: Standing, known_until: int, *, finished: bool) -> RuleOutcome:
         """Raises MatchError where the search itself fails: a limit, or a condition over several rows."""
-        visible, batch, failed = self._evaluated(rows, standing)
-        searched = self._searched(rows, standing, visible, batch)
-        if searched is not None:
-            if not len(searched):
-                return _nothing(rows, standing, failed)
-            visible, batch = visible[searched], chosen(batch, searched)
-        view_at = np.searchsorted(visible, rows.key_at)
+        seen = self._view(rows, standing)
+        if seen is None:
+            return _nothing(rows, standing)
+        visible, view, view_at = seen.visible, seen.view, seen.view_at
         first = view_at[:-1]
-        view = visible
-        if self.rule.order is not None:
-            position = self._in_order(batch, view_at)
-            view, batch = visible[position], chosen(batch, position)
-        window = self.search.worker.window(batch, Ordered(None, view_at))
+        window = self.search.worker.window(seen.batch, Ordered(None, view_at))
         keys = RememberedKeys(
             rows=np.diff(view_at),
             start=np.searchsorted(visible, standing.start) - first,
@@ -137,8 +146,35 @@ class RuleSearch:
                 of_keys(found.keys.covered_until) if self.search.shows_unmatched else rows.key_at[:-1],
             ),
             np.minimum(in_rows(needed), _first_rows(view, needed, view_at, rows)),
-            failed,
+            seen.failed,
         )
+
+    def states(self, rows: KeyRows, standing: Standing) -> NDArray[np.bool_]:
+        """For each key the states that may consume the next row; none for a key without an open start."""
+        count = len(self.rule.plan.plan.nfa.states)
+        seen = self._view(rows, standing)
+        if seen is None:
+            return np.zeros((len(rows.stored), count), np.bool_)
+        window = self.search.worker.window(seen.batch, Ordered(None, seen.view_at))
+        start = np.searchsorted(seen.visible, standing.start)
+        end = np.maximum(seen.view_at[1:] - self.search.needs.after, start)
+        symbols, nfa = self.search.worker.symbols(window), self.rule.plan.plan.nfa
+        reached = states_reached(nfa, symbols, start, end, start == seen.view_at[:-1])
+        return np.where((standing.start < rows.stored_end)[:, None], reached, False)
+
+    def _view(self, rows: KeyRows, standing: Standing) -> _View | None:
+        """The rows to search; None if no key may have a match."""
+        visible, batch, failed = self._evaluated(rows, standing)
+        searched = self._searched(rows, standing, visible, batch)
+        if searched is not None:
+            if not len(searched) and not failed:
+                return None
+            visible, batch = visible[searched], chosen(batch, searched)
+        view_at = np.searchsorted(visible, rows.key_at)
+        if self.rule.order is None:
+            return _View(visible, visible, view_at, batch, failed)
+        position = self._in_order(batch, view_at)
+        return _View(visible, visible[position], view_at, chosen(batch, position), failed)
 
     def _evaluated(self, rows: KeyRows, standing: Standing) -> tuple[Rows, Batch, dict[int, MatchError]]:
         """The rows that the rule sees, evaluated, and the new rows that can't be evaluated."""
@@ -193,9 +229,9 @@ def _first_rows(view: Rows, needed: Rows, view_at: Rows, rows: KeyRows) -> Rows:
     return np.where(needed < view_at[1:], first, rows.key_at[1:])
 
 
-def _nothing(rows: KeyRows, standing: Standing, failed: Mapping[int, MatchError]) -> RuleOutcome:
+def _nothing(rows: KeyRows, standing: Standing) -> RuleOutcome:
     """The outcome if no key may have a match: the rule needs no row."""
     end = rows.key_at[1:]
     visible_from = np.minimum(standing.visible_from, end)
     after = Standing(visible_from, end, np.zeros_like(end), end, rows.key_at[:-1])
-    return RuleOutcome(NO_RESULTS, 0, after, end, failed)
+    return RuleOutcome(NO_RESULTS, 0, after, end, {})

@@ -42,7 +42,7 @@ def _open_runs(worker: StreamWorker, opened: OpenBucket) -> pa.Table:
     window = worker.worker.window(worker.batch(rows), Ordered(None, np.append(0, np.cumsum(open_keys.rows))))
     begin = open_keys.first + open_keys.start
     end = np.maximum(open_keys.first + open_keys.rows - worker.search.needs.after, begin)
-    states = _states_reached(worker.typed.plan.nfa, worker.worker.symbols(window), begin, end, open_keys.start == 0)
+    states = states_reached(worker.typed.plan.nfa, worker.worker.symbols(window), begin, end, open_keys.start == 0)
     starts = pa.array(begin)
     columns = [rows.column(name).take(starts) for name in names]
     since = rows.column(worker.gate.time_column).take(starts)
@@ -50,7 +50,7 @@ def _open_runs(worker: StreamWorker, opened: OpenBucket) -> pa.Table:
     return pa.table([*columns, since, pa.array(end - begin), following], all_names)
 
 
-def _states_reached(nfa: Nfa, symbols: RowSymbols, begin: Rows, end: Rows, at_first: Flags) -> Flags:
+def states_reached(nfa: Nfa, symbols: RowSymbols, begin: Rows, end: Rows, at_first: Flags) -> Flags:
     """For each key the states that may consume the next row, as `[key, state]`. One pass for each row of a run."""
     leads = np.zeros((len(nfa.states), len(nfa.states)), np.bool_)
     for number, state in enumerate(nfa.states):

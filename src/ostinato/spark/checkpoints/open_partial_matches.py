@@ -11,6 +11,8 @@ from ostinato.errors import QueryError
 from ostinato.spark.checkpoints.opened import definition_of
 from ostinato.spark.clause.clause_finish import open_partial_matches
 from ostinato.spark.clause.clause_stream_definition import ClauseDefinition
+from ostinato.spark.rules.rules_definition import RulesDefinition
+from ostinato.spark.rules.rules_finish import open_rules
 from ostinato.spark.streams.stream_checkpoint import check_folder, open_checkpoint
 
 
@@ -22,10 +24,16 @@ def stream_state(spark: SparkSession, checkpoint: str | os.PathLike[str], *, ope
     Conditions over the run so far count as true, so `next` may name variables that can't follow. Rows that wait for
     the watermark aren't counted. If a query has several clauses, `operator` selects one.
 
+    For `ost.rules` the result has other columns: `rule`, `version`, `status` (active or suspended), `state` (a state of
+    the rule's automaton), `next` (its variable) and `keys`, the number of keys with an open partial match there. A row
+    without a state counts all keys of its rule with an open partial match.
+
     >>> stream_state(spark, "checkpoints/dips").orderBy("waiting_since").show()  # doctest: +SKIP
     """
     opened = open_checkpoint(spark, check_folder(spark, checkpoint), operator)
     definition = definition_of(opened)
+    if isinstance(definition, RulesDefinition):
+        return open_rules(definition, opened)
     if not isinstance(definition, ClauseDefinition):
         content, hint = definition.keeps
         raise QueryError("NO_STATE", f"the stream of {opened.path} keeps {content}", hint=hint)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import types as s
 
 from ostinato.expressions.types import Settings
-from ostinato.rule_sets.declaration import Declaration, RuleLimits
+from ostinato.rule_sets.declaration import Declaration, RuleKind, RuleLimits
 from ostinato.spark.shipping.spark_types import arrow_type
 from ostinato.spark.streams.stream_definition import StreamDefinition, settings_values
 from ostinato.streams.stream_settings import Late
@@ -31,6 +31,7 @@ class RulesDefinition(StreamDefinition):
     late: Late
     settings: Settings
     limits: RuleLimits
+    kinds: tuple[RuleKind, ...]
 
     @staticmethod
     def read(values: dict[str, Any]) -> RulesDefinition:
@@ -39,13 +40,14 @@ class RulesDefinition(StreamDefinition):
                 **values,
                 "keys": tuple(values["keys"]),
                 "time": tuple(values["time"]),
+                "kinds": tuple(values["kinds"]),
                 "settings": Settings(**values["settings"]),
                 "limits": RuleLimits(**values["limits"]),
             }
         )
 
     def state_values(self) -> dict[str, Any]:
-        """All but limits and the treatment of late rows."""
+        """All but limits, kinds and the treatment of late rows."""
         return {
             "keys": self.keys,
             "time": self.time,
@@ -62,4 +64,4 @@ class RulesDefinition(StreamDefinition):
         """The declaration for workers."""
         timezone = self.settings.timezone
         schema = [pa.field(field.name, arrow_type(field.dataType, timezone, field.name)) for field in self.fields]
-        return Declaration(self.keys, self.time, pa.schema(schema), self.settings, self.limits)
+        return Declaration(self.keys, self.time, pa.schema(schema), self.settings, self.limits, self.kinds)

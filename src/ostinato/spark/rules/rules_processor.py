@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
+import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 from pyspark.sql import Row
@@ -13,13 +15,15 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, Ti
 from ostinato.spark.rules.rules_task import RULES, RulesTask
 from ostinato.spark.streams.bucket_store import StoredBucket
 from ostinato.spark.streams.stream_packing import unpack_table
-from ostinato.spark.streams.stream_processor import BucketProcessor
+from ostinato.spark.streams.stream_processor import DETAILS, EMITTED, BucketProcessor
 
 if TYPE_CHECKING:
     from ostinato.streams.bucket_state import BucketState
     from ostinato.streams.step import Step
 
 _RULES = s.StructType([s.StructField(RULES, s.BinaryType())])
+REPORTED_RULES = 8
+"""The rules whose time a bucket reports for a batch: Spark keeps these reports for its last 100 batches."""
 REPORTING_BUCKET = 0
 """The bucket that tells what happened to rules. All buckets get all changes."""
 
@@ -27,6 +31,7 @@ REPORTING_BUCKET = 0
 class RulesProcessor(BucketProcessor):
     """Rows of a bucket are packs of events, or changes of rules."""
 
+    emitted: ClassVar[s.StructType] = s.StructType([*EMITTED.fields, s.StructField(DETAILS, s.StringType())])
     task: RulesTask
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -55,6 +60,14 @@ class RulesProcessor(BucketProcessor):
             state, arrived, watermark_us, changes=changes, reports=reports, read_rules=self._read_rules
         )
         return step
+
+    def _details(self, step: Step[Any]) -> str | None:
+        """The processor time of the rules that took most of it, in nanoseconds."""
+        from ostinato.rule_sets.rules_core import RulesStep
+
+        assert isinstance(step, RulesStep)
+        slowest = heapq.nlargest(REPORTED_RULES, step.rule_ns.items(), key=lambda item: item[1])
+        return json.dumps(dict(slowest), ensure_ascii=False) if slowest else None
 
     def _read_rules(self) -> bytes:
         row = self._rules.get()

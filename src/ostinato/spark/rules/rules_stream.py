@@ -12,7 +12,7 @@ from pyspark.sql import types as s
 from ostinato.errors import QueryError, did_you_mean
 from ostinato.expressions import types as t
 from ostinato.expressions.render import quote
-from ostinato.rule_sets.declaration import RuleLimits
+from ostinato.rule_sets.declaration import RuleKind, RuleLimits
 from ostinato.rule_sets.rule_columns import DECIDED, output_schema
 from ostinato.spark.rules.rule_log import check_fixed, rule_log
 from ostinato.spark.rules.rules_definition import RulesDefinition
@@ -38,11 +38,12 @@ def rules_stream(
     late: Late,
     buckets: int,
     limits: RuleLimits,
+    kinds: tuple[RuleKind, ...],
 ) -> DataFrame:
     """The output of the rules; nothing runs yet."""
     check_machine(stream.sparkSession)
     source = SparkInput.of(stream, session_settings(stream))
-    definition = _definition(source, keys, time, columns, late, buckets, limits)
+    definition = _definition(source, keys, time, columns, late, buckets, limits, kinds)
     delay_ms = watermark_delay_ms(stream, time[0])
     if delay_ms is None:
         raise without_watermark(stream, time[0], None)
@@ -74,6 +75,7 @@ def _definition(
     late: Late,
     buckets: int,
     limits: RuleLimits,
+    kinds: tuple[RuleKind, ...],
 ) -> RulesDefinition:
     names = source.column_types
     wanted = dict.fromkeys((*keys, *time, *(names if columns is None else columns)))
@@ -83,7 +85,8 @@ def _definition(
             raise QueryError("UNKNOWN_COLUMN", f"the stream has no column '{name}'", hint=hint)
         source.arrow_column(name)
     fields = [s.StructField(name, names[name]) for name in wanted]
-    return RulesDefinition(keys, time, columns_as_json(s.StructType(fields)), buckets, late, source.settings, limits)
+    fields_as_json = columns_as_json(s.StructType(fields))
+    return RulesDefinition(keys, time, fields_as_json, buckets, late, source.settings, limits, kinds)
 
 
 def rules_task(definition: RulesDefinition, fixed: tuple[str, ...] = ()) -> RulesTask:

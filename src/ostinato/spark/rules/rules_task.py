@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -59,9 +59,26 @@ class FinishRules:
         rows = (row for batch in batches for row in batch.to_pylist())
         return rows_or_error(map(self._last_rows, rows), self.task.output)
 
-    def _last_rows(self, stored: dict[str, object]) -> pa.Table:
-        state = BucketState(stored[HEADER], tuple(stored[OPEN_ROWS] or ()), tuple(stored[WAITING] or ()))  # type: ignore[arg-type]
+    def _last_rows(self, stored: dict[str, Any]) -> pa.Table:
         step = self.task.worker.advance(
-            state, None, NO_TIME, finished=True, reports=False, read_rules=lambda: stored[RULES]
+            _state(stored), None, NO_TIME, finished=True, reports=False, read_rules=lambda: stored[RULES]
         )
         return self.task.rows(step.results)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRules:
+    """For mapInArrow: states of buckets in; their rules with open partial matches out, with a column for an error."""
+
+    task: RulesTask
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from ostinato.rule_sets.open_rules import OPEN_RULES, open_rules
+
+        rows = (row for batch in batches for row in batch.to_pylist())
+        core = self.task.worker
+        return rows_or_error((open_rules(core, _state(row), row[RULES]) for row in rows), OPEN_RULES)
+
+
+def _state(stored: dict[str, Any]) -> BucketState:
+    return BucketState(stored[HEADER], tuple(stored[OPEN_ROWS] or ()), tuple(stored[WAITING] or ()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.options import a_path
 from ostinato.spark.session.session_settings import check_spark
-from ostinato.spark.streams.stream_processor import COUNTS
+from ostinato.spark.streams.stream_processor import COUNTS, DETAILS
 
 OBSERVED = "ostinato"
 """Observed metrics of Ostinato have this prefix, then the clause's fingerprint and a number."""
@@ -37,6 +38,7 @@ _HELP = {
     "state_bytes": "Bytes of Ostinato's state; counted from when this listener was added.",
     "batches_total": "Batches done.",
     "batch_seconds": "The last batch, by Spark's phases.",
+    "rule_seconds_total": "Processor time of a rule. In each batch, every bucket counts its slowest 8 rules.",
     "watermark_seconds": "The watermark, in seconds since 1970.",
     "watermark_unmoved_seconds": "How long the watermark has stood still: a stalled one releases no rows.",
     "watermark_behind_seconds": "The latest event time of the last batch less the watermark.",
@@ -52,10 +54,24 @@ _METRIC_OF_COUNT = {
 
 def observed_counts(row: Row) -> dict[str, int]:
     """The sums of the buckets' counts in one batch. NULL is 0: no bucket had anything to do."""
+    values = _observed_values(row)
+    return {count: values[count] or 0 for count in COUNTS}
+
+
+def observed_rule_seconds(row: Row) -> dict[str, float]:
+    """The processor time of rules in one batch; empty for other queries."""
+    seconds = dict[str, float]()
+    for line in (_observed_values(row).get(DETAILS) or "").splitlines():
+        for rule, spent_ns in json.loads(line).items():
+            seconds[rule] = seconds.get(rule, 0.0) + spent_ns / 1e9
+    return seconds
+
+
+def _observed_values(row: Row) -> dict[str, Any]:
     values = row.asDict()
     if "schema" in values:  # Connect returns the values and the schema separately
         values = dict(zip((field["name"] for field in values["schema"]["fields"]), values["values"], strict=True))
-    return {count: values[count] or 0 for count in COUNTS}
+    return values
 
 
 @dataclass(slots=True)
@@ -65,6 +81,10 @@ class QueryMetrics:
     name: str
     of_clause: dict[str, dict[str, int]] = field(default_factory=dict)
     of_phase: dict[str, float] = field(default_factory=dict)
+    of_rule: dict[str, float] = field(default_factory=dict)
+    """Seconds of all batches."""
+    rules_of_batch: dict[str, float] = field(default_factory=dict)
+    """Seconds of the last batch."""
     of_query: dict[str, float] = field(default_factory=lambda: {"batches_total": 0})
     moved_at: datetime | None = None
     last_batch: int = -1
@@ -76,6 +96,7 @@ class QueryMetrics:
         self.last_batch = progress["batchId"]
         self.of_query["batches_total"] += 1
         self.of_phase = {phase: ms / 1000 for phase, ms in progress["durationMs"].items()}
+        self.rules_of_batch = {}
         for observed, row in progress["observedMetrics"].items():
             prefix, _, rest = observed.partition("-")
             if prefix != OBSERVED:
@@ -83,6 +104,10 @@ class QueryMetrics:
             counts = self.of_clause.setdefault(rest.partition("-")[0], dict.fromkeys(_METRIC_OF_COUNT.values(), 0))
             for count, value in observed_counts(row).items():
                 counts[_METRIC_OF_COUNT[count]] += value
+            for rule, seconds in observed_rule_seconds(row).items():
+                self.rules_of_batch[rule] = self.rules_of_batch.get(rule, 0.0) + seconds
+        for rule, seconds in self.rules_of_batch.items():
+            self.of_rule[rule] = self.of_rule.get(rule, 0.0) + seconds
         self._take_event_time(progress["eventTime"], _moment(progress["timestamp"]))
 
     def _take_event_time(self, event_time: Mapping[str, str], now: datetime) -> None:
@@ -107,6 +132,8 @@ class QueryMetrics:
         for clause, counts in self.of_clause.items():
             for name, count in counts.items():
                 yield name, f'{query},clause="{clause}"', count
+        for rule, seconds in self.of_rule.items():
+            yield "rule_seconds_total", f'{query},rule="{_escaped(rule)}"', seconds
         for phase, seconds in self.of_phase.items():
             yield "batch_seconds", f'{query},phase="{phase}"', seconds
         for name, value in self.of_query.items():
@@ -149,6 +176,20 @@ class StreamMetrics(StreamingQueryListener):
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
         """Counts stay: a query that is started again continues them."""
+
+    def rule_seconds(self, query: StreamingQuery | str) -> dict[str, float]:
+        """The processor time of a query's rules in its last micro-batch, the slowest first.
+
+        `query` is the query or its id. A rule that is too slow can be suspended with `ost.suspend_rule`. Every bucket
+        reports its slowest 8 rules.
+
+        >>> metrics.rule_seconds(query)  # doctest: +SKIP
+        {'velocity': 1.8, 'dip': 0.2}
+        """
+        with self._lock:
+            metrics = self.queries.get(query if isinstance(query, str) else str(query.id))
+            seconds = {} if metrics is None else metrics.rules_of_batch
+            return dict(sorted(seconds.items(), key=lambda item: -item[1]))
 
     def text(self) -> str:
         """All metrics in Prometheus' text format."""

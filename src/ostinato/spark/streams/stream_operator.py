@@ -8,7 +8,7 @@ select -> mapInArrow (pack rows by bucket) -> transformWithState (advance) -> wh
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from pyspark.sql import Column as SparkColumn
@@ -24,7 +24,7 @@ from ostinato.spark.shipping.worker_check import Checked
 from ostinato.spark.streams.stream_checks import WATERMARK
 from ostinato.spark.streams.stream_metrics import OBSERVED
 from ostinato.spark.streams.stream_packing import BUCKET, PACKED, PackByBucket, UnpackResults
-from ostinato.spark.streams.stream_processor import COUNTS, EMITTED, RESULTS, BucketProcessor
+from ostinato.spark.streams.stream_processor import COUNTS, DETAILS, RESULTS, BucketProcessor
 from ostinato.spark.streams.stream_task import BucketTask
 
 _operators = itertools.count(1)
@@ -43,7 +43,7 @@ def through_buckets(
     *,
     has_watermark: bool,
     bits: tuple[str, ...] = (),
-    processor: Callable[..., BucketProcessor] = BucketProcessor,
+    processor: type[BucketProcessor] = BucketProcessor,
     mode: Literal["Append", "Update"] = "Append",
     changes: DataFrame | None = None,
     history: DataFrame | None = None,
@@ -62,13 +62,15 @@ def through_buckets(
         )
     emitted = packed.groupBy(BUCKET).transformWithState(
         processor(task, has_watermark=has_watermark),
-        EMITTED,
+        processor.emitted,
         mode,
         "EventTime" if has_watermark else "None",
         None if history is None else history.groupBy(BUCKET),
     )
-    sums = (F.sum(f"{PREFIX}{name}").alias(name) for name in COUNTS)
-    observed = emitted.observe(f"{OBSERVED}-{task.fingerprint[:8]}-{next(_operators)}", *sums)
+    metrics = [F.sum(f"{PREFIX}{name}").alias(name) for name in COUNTS]
+    if DETAILS in processor.emitted.names:
+        metrics.append(F.listagg(DETAILS, F.lit("\n")).alias(DETAILS))
+    observed = emitted.observe(f"{OBSERVED}-{task.fingerprint[:8]}-{next(_operators)}", *metrics)
     return observed.where(RAISES).select(RESULTS).mapInArrow(Checked(UnpackResults(task.output)), schema)
 
 

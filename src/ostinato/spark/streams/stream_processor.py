@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import pyarrow as pa
 from pyspark.serializers import CloudPickleSerializer
@@ -43,9 +43,14 @@ EMITTED = s.StructType(
     ]
 )
 
+DETAILS = f"{PREFIX}details"
+"""A column that some processors add: what a bucket reports for a batch beyond counts, as one line of JSON."""
+
 
 class BucketProcessor(StatefulProcessor):
     """Moves bytes between Spark's state store and the core, which does the matching."""
+
+    emitted: ClassVar[s.StructType] = EMITTED
 
     def __init__(self, task: BucketTask, *, has_watermark: bool) -> None:
         self.task = task
@@ -84,15 +89,16 @@ class BucketProcessor(StatefulProcessor):
             step = self._step(before.state, arrived, self._watermark_us(now), **more)
             rows = self.task.rows(step.results)
         except Exception as error:  # sent as a row: Spark would wrap an exception in a Python traceback
-            yield _emitted(error=carried(self._explained(ours_or_raise(error))))
+            yield self._emitted(error=carried(self._explained(ours_or_raise(error))))
             return
         after = self._store(before, step, timer_fired=timer_fired)
         counts = step.counts
         changes = (after.open_runs - before.open_runs, after.state_bytes - before.state_bytes)
         packs = [*pack_results(rows), None]  # at least one row carries the counts
-        yield _emitted(packs[0], counts=(counts.rows, counts.late_rows, counts.matches, *changes))
+        reported = (counts.rows, counts.late_rows, counts.matches, *changes)
+        yield self._emitted(packs[0], counts=reported, details=self._details(step))
         for pack in packs[1:-1]:
-            yield _emitted(pack)
+            yield self._emitted(pack)
 
     def _explained(self, error: OstinatoError) -> OstinatoError:
         """The error. If the state is of another query, it says how the stored definition differs."""
@@ -104,6 +110,21 @@ class BucketProcessor(StatefulProcessor):
         step: Step[Any] = self.task.worker.advance(state, arrived, watermark_us)
         return step
 
+    def _details(self, step: Step[Any]) -> str | None:
+        """For a processor whose `emitted` has DETAILS."""
+        return None
+
+    def _emitted(
+        self,
+        pack: bytes | None = None,
+        *,
+        error: str | None = None,
+        counts: tuple[int, ...] = (0,) * len(COUNTS),
+        details: str | None = None,
+    ) -> Row:
+        more = (details,) if DETAILS in self.emitted.names else ()
+        return Row(**dict(zip(self.emitted.names, (pack, error, *counts, *more), strict=True)))
+
     def _watermark_us(self, now: TimerValues) -> int:
         """Spark's first watermark is 0, before any row arrived. It makes no row late, so it counts as NO_TIME."""
         watermark_ms = now.getCurrentWatermarkInMs() if self.has_watermark else 0
@@ -111,8 +132,3 @@ class BucketProcessor(StatefulProcessor):
 
     def _store(self, before: StoredBucket, step: Step[Any], *, timer_fired: bool) -> StoredBucket:
         return self._stored.store(before, step, timer_fired=timer_fired)
-
-
-def _emitted(pack: bytes | None = None, *, error: str | None = None, counts: tuple[int, ...] = ()) -> Row:
-    values = (pack, error, *(counts or (0,) * len(COUNTS)))
-    return Row(**dict(zip(EMITTED.names, values, strict=True)))

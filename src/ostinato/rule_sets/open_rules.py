@@ -1,0 +1,72 @@
+"""State of a bucket of rules -> its open partial matches, counted by rule and automaton state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.clause.stream.key_layout import lay_out
+from ostinato.rule_sets.bucket_layout import StoredAttempts, read_bucket
+from ostinato.rule_sets.bucket_step import stored_standing
+from ostinato.rule_sets.key_rows import KeyRows
+from ostinato.rule_sets.rules_in_force import RuleRecord, records_from_bytes
+from ostinato.streams.bucket_state import BucketState, read_header, read_rows
+from ostinato.streams.stored_state import Section
+
+if TYPE_CHECKING:
+    from ostinato.rule_sets.rules_core import RulesCore
+
+OPEN_RULES = pa.schema(
+    [
+        pa.field("rule", pa.string()),
+        pa.field("version", pa.int64()),
+        pa.field("status", pa.string()),
+        pa.field("state", pa.int32()),
+        pa.field("next", pa.string()),
+        pa.field("keys", pa.int64()),
+    ]
+)
+"""`state` is the number of an automaton state, `next` its variable; both are NULL for the row of the rule itself, whose
+`keys` have an open partial match. A key may be in several states."""
+
+
+def open_rules(core: RulesCore, state: BucketState, rules: bytes) -> pa.Table:
+    """The rules of one bucket that are in force or suspended."""
+    header, _ = read_header(state, core.fingerprint)
+    bucket = read_bucket(header, read_rows(state.open_rows, Section.OPEN_ROWS))
+    records = records_from_bytes(rules) if bucket.digest else {}
+    no_rows = np.empty(0, np.int64)
+    layout = lay_out(bucket.keys, np.ones(len(bucket.rows), np.bool_), no_rows, no_rows)
+    stored = StoredAttempts(bucket, layout)
+    rows = None
+    if bucket.open_rows is not None:
+        columns = dict(zip(bucket.open_rows.schema.names, bucket.open_rows.columns, strict=True))
+        times = core.gate.times(bucket.open_rows)
+        rows = KeyRows(columns, times, layout.key_at, bucket.rows, core.declared.settings)
+    found = [
+        row
+        for _, record in sorted(records.items())
+        if record.change.enabled or record.change.options.reason
+        for row in _of_rule(core, record, stored, rows)
+    ]
+    return pa.Table.from_pylist(found, schema=OPEN_RULES)
+
+
+def _of_rule(
+    core: RulesCore, record: RuleRecord, stored: StoredAttempts, rows: KeyRows | None
+) -> list[dict[str, object]]:
+    change = record.change
+    status = "active" if record.is_active else "suspended"
+    of_rule = {"rule": change.id, "version": change.version, "status": status}
+    open_keys = int((stored.of_rule(change.id).open > 0).sum()) if record.is_active else 0
+    found: list[dict[str, object]] = [{**of_rule, "state": None, "next": None, "keys": open_keys}]
+    if rows is None or not open_keys:
+        return found
+    search = core.search_of(change)
+    counts = search.states(rows, stored_standing(change.id, stored, rows)).sum(axis=0)
+    variables = [state.variable for state in search.rule.plan.plan.nfa.states]
+    for number in np.flatnonzero(counts).tolist():
+        found.append({**of_rule, "state": number, "next": variables[number], "keys": int(counts[number])})
+    return found
