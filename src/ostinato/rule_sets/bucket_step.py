@@ -12,7 +12,8 @@ from ostinato.clause.stream.key_layout import KeyLayout, key_numbers, lay_out
 from ostinato.errors import MatchError, OstinatoError
 from ostinato.expressions.values.value_order import OrderKey
 from ostinato.kernels.clock import Work
-from ostinato.rows.match_ids import ORDINAL, tie_ordinals
+from ostinato.rows.column_names import ORDINAL
+from ostinato.rows.match_ids import tie_ordinals
 from ostinato.rows.matches import ranges
 from ostinato.rows.ordering import order_rows
 from ostinato.rule_sets.bucket_layout import Attempts, RuleBucket, StoredAttempts

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from tests.spark.streams.spark_streams import Source, letters
 
 import ostinato as ost
+from ostinato.spark.streams.stream_metrics import observed_rule_seconds
 
 AB = "MEASURES LAST(ts) AS at PATTERN (A B) DEFINE A AS x = 'a', B AS x = 'b'"
 ABC = """MEASURES COUNT(B.x) AS bs PATTERN (A B* C) WITHIN INTERVAL '1' HOUR
@@ -55,6 +56,18 @@ def test_rules_change_between_batches_and_survive_restarts(source: Source) -> No
     assert (match.k, json.loads(match.measures)) == ("k1", {"bs": 2})
     assert (match.ended - match.began).total_seconds() == 3
     assert match.decided > match.ended
+
+    assert match.match_id is not None
+    assert len(match.match_id) == 32
+    states = ost.stream_state(source.session, source.checkpoint).where("status = 'active'").orderBy("rule", "state")
+    assert [(row.rule, row.version, row.next, row["keys"]) for row in states.collect()] == [  # k2 has a, a, b, b
+        *(("pairs", 2, next, 1) for next in (None, "B", "C")),
+        *(("runs", 1, next, 1) for next in (None, "B", "C")),
+    ]
+    observed = [row for batch in source.progress for row in batch.observedMetrics.values()]
+    seconds = [observed_rule_seconds(row) for row in observed]
+    assert set().union(*seconds) == {"pairs", "runs"}
+    assert all(spent > 0 for of_batch in seconds for spent in of_batch.values())
 
     last = ost.finish_stream(source.session, source.checkpoint)
     assert last.schema.simpleString() == rows.schema.simpleString()
