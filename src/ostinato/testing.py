@@ -45,6 +45,7 @@ Rows behind the watermark are late. `finish` returns the matches that only the e
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from typing import Any, Literal
@@ -58,10 +59,11 @@ from ostinato.calls.id_columns import IdColumns
 from ostinato.clause.language.clause_binding import bind
 from ostinato.clause.language.clause_query import as_clause_query
 from ostinato.clause.language.clause_render import render_clause
-from ostinato.clause.plan.match_plan import make_plan
+from ostinato.clause.plan.match_plan import make_plan, slot_name
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.stream.clause_stream import StreamWorker
-from ostinato.clause.stream.stream_limits import check_streamable
+from ostinato.clause.stream.early_stream import EarlyStream
+from ostinato.clause.stream.stream_limits import check_early, check_streamable, early_after_history, run_slot
 from ostinato.clause.task.evaluated_plan import EvaluatedPlan
 from ostinato.errors import QueryError, did_you_mean, errors_quoting
 from ostinato.expressions import types as t
@@ -69,12 +71,12 @@ from ostinato.kernels.constants import NO_TIME
 from ostinato.local.local_settings import local_settings
 from ostinato.rows.arrow_tables import as_table
 from ostinato.rows.batches import OutputRows, one_array
-from ostinato.rows.column_names import DECIDED, LATE, MATCHED, PREFIX
+from ostinato.rows.column_names import DECIDED, LATE, MATCHED, PREFIX, STATUS
 from ostinato.rows.times import microseconds_of
 from ostinato.streams.bucket_state import EMPTY, BucketState
 from ostinato.streams.history import ROWS_PER_STEP, history_steps
 from ostinato.streams.step import Step, fingerprint_of
-from ostinato.streams.stream_settings import LATE_COLUMN, StreamSettings
+from ostinato.streams.stream_settings import LATE_COLUMN, STATUS_COLUMN, WITHDRAWN, StreamSettings
 
 Moment = datetime | date | str | int
 """A point in time; as text in the form 2024-01-31 12:00:00, as a number in microseconds since 1970."""
@@ -89,6 +91,7 @@ class StreamTester:
     is for streams whose rows arrive in order: rows are matched as they come. `decision_time` names a further output
     column, the time at which the row was decided. `forget_keys_after="30 days"` forgets keys that are silent
     for longer. `match_id` and `run_id` name columns with ids, as in `ost.match`.
+    `emit="early"` also shows preliminary rows, and a column `status`.
     """
 
     @only_our_errors()
@@ -103,11 +106,14 @@ class StreamTester:
         forget_keys_after: str | None = None,
         match_id: str | None = None,
         run_id: str | None = None,
+        emit: Literal["final", "early"] = "final",
         max_partial_matches: int = Limits().max_partial_matches,
         ansi: bool = True,
         timezone: str = "UTC",
     ) -> None:
-        stream_settings = StreamSettings(late, eager, decision_time=decision_time, forget_keys_after=forget_keys_after)
+        stream_settings = StreamSettings(
+            late, eager, decision_time=decision_time, forget_keys_after=forget_keys_after, emit=emit
+        )
         self._settings = local_settings(ansi, timezone)
         self._query = as_clause_query(query)
         if (match_id, run_id) != (None, None):
@@ -121,9 +127,13 @@ class StreamTester:
         self._local = EvaluatedPlan(plan, self._schema, self._settings, Limits(max_partial_matches))
         conditions = [(f"{_BITS}{i}", 0) for i in range(len(plan.row_conditions))]
         fingerprint = fingerprint_of(
-            [render_clause(clause), str(self._schema), ansi, timezone, eager, forget_keys_after, plan.has_ids]
+            [render_clause(clause), str(self._schema), ansi, timezone, eager, forget_keys_after, plan.has_ids, emit]
         )
         self.worker = StreamWorker(self._local.typed, conditions, stream_settings, fingerprint)
+        self._core: StreamWorker | EarlyStream = self.worker
+        if emit == "early":
+            check_early(plan)
+            self._core = EarlyStream(self.worker)
         self._decision_time = decision_time
         self._state = EMPTY
         self.watermark_us = NO_TIME
@@ -152,6 +162,8 @@ class StreamTester:
         """
         if self._state != EMPTY:
             raise QueryError("STREAM_STARTED", "history is for a stream that has had no step yet")
+        if isinstance(self._core, EarlyStream):
+            raise early_after_history()
         time = self.worker.gate.time_column
         table = self._table(rows)
         table = table.filter(table[time].is_valid()).sort_by(time)
@@ -186,7 +198,7 @@ class StreamTester:
     @property
     def results(self) -> pa.Table:
         """All output rows so far."""
-        none = self.worker.no_results(self._shipped(self._schema.empty_table()))
+        none = self._core.no_results(self._shipped(self._schema.empty_table()))
         return pa.concat_tables([self._output(none), *self._outputs])
 
     @property
@@ -205,7 +217,7 @@ class StreamTester:
             self._set_watermark(watermark)
         shipped = None if table is None else self._shipped(table)
         with errors_quoting(self._query.clause.text):
-            step = self.worker.advance(self._state, shipped, self.watermark_us, finished=finished)
+            step = self._core.advance(self._state, shipped, self.watermark_us, finished=finished)
         self.rows += step.counts.rows
         self.late_rows += step.counts.late_rows
         self.forgotten_keys += step.counts.forgotten_keys
@@ -273,20 +285,24 @@ class StreamTester:
     # --- output ---
 
     def _output(self, output_rows: OutputRows) -> pa.Table:
-        """Computes the measures. A late row shows only its own columns."""
-        late = output_rows.arrays.get(LATE)
-        if late is not None:  # late rows are shown as unmatched ones are
-            on_time = pc.invert(late)
-            matched = output_rows.arrays.get(MATCHED)
-            output_rows = OutputRows(
-                output_rows.count,
-                {**output_rows.arrays, MATCHED: on_time if matched is None else pc.and_(matched, on_time)},
-            )
+        """Computes the measures. A late row shows only its own columns, a withdrawn row its keys and its run id."""
+        arrays = output_rows.arrays
+        late, status = arrays.get(LATE), arrays.get(STATUS)
+        shown = [arrays[MATCHED]] if MATCHED in arrays else []
+        shown += [pc.invert(late)] if late is not None else []
+        shown += [pc.not_equal(status, WITHDRAWN)] if status is not None else []
+        if shown:  # the others are shown as unmatched rows are
+            matched = functools.reduce(pc.and_, shown)
+            output_rows = OutputRows(output_rows.count, {**arrays, MATCHED: matched})
         table = self._local.measured(output_rows)
+        if status is not None:
+            name, plan = self._query.clause.ids.run_id, self._local.plan
+            table = table.set_column(table.column_names.index(name), name, arrays[slot_name(run_slot(plan))])
         table = self._query.select(table, self._settings)
         further = {} if late is None else {LATE_COLUMN: late}
+        further |= {} if status is None else {STATUS_COLUMN: status}
         if self._decision_time is not None:
-            further[self._decision_time] = output_rows.arrays[DECIDED]
+            further[self._decision_time] = arrays[DECIDED]
         for name, column in further.items():
             if name in table.column_names:
                 raise QueryError("DUPLICATE_COLUMN", f"two output columns are named '{name}'")

@@ -30,7 +30,7 @@ from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import QueryError
 from ostinato.rows.arrow_tables import spark_dataframe
 from ostinato.spark.clause.clause_options import DEFAULT_OPTIONS, ClauseOptions, End, Skew, SortBy
-from ostinato.streams.stream_settings import Late
+from ostinato.streams.stream_settings import Emit, Late
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,6 +51,7 @@ class ClauseOptionNames(TypedDict, total=False):
     buckets: int
     decision_time: str | None
     forget_keys_after: str | None
+    emit: Emit
     match_id: str | None
     run_id: str | None
     history: DataFrame | None
@@ -94,8 +95,7 @@ class MatchRecognizeQuery(Query):
         if replace(self.options, limits=Limits(), ids=NO_IDS) != DEFAULT_OPTIONS:
             raise QueryError(
                 "INVALID_OPTION",
-                "sort, memory_budget, skew, end, late, eager, buckets, decision_time, forget_keys_after and history are"
-                " for Spark",
+                "sort, memory_budget, skew, end and the options of streams are for Spark",
                 hint="in this process a clause has max_partial_matches, match_id and run_id, and ost.match has workers"
                 " and slice_rows",
             )

@@ -17,6 +17,10 @@ DECIDED = f"{PREFIX}decided"
 """A stream's output column with the decision time of the row, which is later than the watermark of the step."""
 
 
+STATUS = f"{PREFIX}status"
+"""A stream's output column that tells final rows from preliminary ones, where these are shown."""
+
+
 ORDINAL = f"{PREFIX}ordinal"
 """The column of stored rows with their ordinals. Rows before them that are equal may not be stored any more."""
 

@@ -61,6 +61,7 @@ class Section(IntEnum):
     SUMMARY = 6
     CORRELATION = 7
     RULES = 8
+    EARLY = 9
 
 
 def seal(body: bytes, section: Section, salt: int = 0) -> bytes:

@@ -11,6 +11,7 @@ from ostinato.errors import QueryError
 from ostinato.expressions.intervals import parse_interval
 
 Late = Literal["drop", "show"]
+Emit = Literal["final", "early"]
 
 
 DEFAULT_BUCKETS = 64
@@ -23,6 +24,12 @@ MOST_BUCKETS = 2**31 - 1
 
 LATE_COLUMN = "late"
 """The output column that marks late rows where they are shown."""
+
+STATUS_COLUMN = "status"
+"""The output column with the status of a row, where preliminary rows are shown."""
+
+OPEN, EXTENDED, FINAL, WITHDRAWN = "open", "extended", "final", "withdrawn"
+"""The status of a row: a new preliminary row, a changed one, a decided row, and a preliminary row that is gone."""
 
 LONGEST_SILENCE = timedelta(days=3_652_059)
 """10,000 years: added to any time, it fits into 64 bits."""
@@ -44,7 +51,11 @@ class StreamSettings:
     forget_keys_after: str | None = None
     """A key without rows for longer than this ends as at the end of input; later rows are those of a new key."""
 
+    emit: Emit = "final"
+    """Whether preliminary rows are shown too: those that the end of input would give now."""
+
     def __post_init__(self) -> None:
+        one_of("emit", self.emit, get_args(Emit))
         one_of("late", self.late, get_args(Late))
         true_or_false("eager", self.eager)
         whole_number("buckets", self.buckets, most=MOST_BUCKETS)

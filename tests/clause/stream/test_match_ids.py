@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pyarrow as pa
@@ -74,3 +75,32 @@ def test_eager_rows_of_one_time_have_different_ids_in_any_order(
     by_time = sorted(values, key=lambda row: row[0])
     ids = eager_ids(by_time, cuts)
     assert len(set(ids)) == len(ids) == sum(x > 0 for _, _, x in values)
+
+
+RISE = "ORDER BY t MEASURES A.x AS low {output} {mode} PATTERN (A B+) DEFINE B AS x > PREV(x)"
+
+
+@pytest.mark.parametrize(
+    ("output", "mode", "run_id", "reason"),
+    [
+        ("", "", None, "needs the option run_id"),
+        ("ALL ROWS PER MATCH", "", "run", "one row for each run"),
+        ("", "ALL MATCHES", "run", "ALL MATCHES may begin several at one row"),
+        ("", "INCREMENTAL MATCHES", "run", "INCREMENTAL MATCHES may begin several at one row"),
+    ],
+)
+def test_early_results_that_no_run_id_tells_apart_are_refused(
+    output: str, mode: str, run_id: str | None, reason: str
+) -> None:
+    with pytest.raises(OstinatoError, match=reason):
+        StreamTester(RISE.format(output=output, mode=mode), SCHEMA, run_id=run_id, emit="early")
+
+
+def test_a_damaged_list_of_preliminary_rows_is_refused() -> None:
+    stream = StreamTester(RISE.format(output="", mode=""), SCHEMA, run_id="run", emit="early")
+    stream.feed(table([(0, 0, 0), (1, 0, 1)]), watermark=1)
+    header = stream.state.header
+    for damaged in (header[:-1], header[:20], header[:40] + b"\0" + header[41:], b"nothing of ours"):
+        stream._state = replace(stream.state, header=damaged)
+        with pytest.raises(OstinatoError, match="STATE_FORMAT: the preliminary rows"):
+            stream.feed(table([(2, 0, 2)]), watermark=2)

@@ -44,15 +44,20 @@ CLAUSES = {
         ALL MATCHES PATTERN (A B C) DEFINE A AS price < 3, B AS price > 3, C AS price < 3""",
 }
 
+WITH_IDS = [
+    CLAUSES[name] for name in ("one row", "all rows with unmatched ones", "timeouts", "all matches without keys")
+]
+
 
 @pytest.mark.parametrize("clause", CLAUSES.values(), ids=CLAUSES)
 def test_stream_and_finish_are_batch(source: Source, clause: str) -> None:
     table = trades()
+    options = {"match_id": "found", "run_id": "run"} if clause in WITH_IDS else {}
     source.add(*pieces(table, 200, 400))
-    result = source.run(source.read().transform(matching(clause)))
+    result = source.run(source.read().transform(matching(clause, **options)))
     rest = source.finish()
     assert rest.schema.names == result.schema.names
-    assert rows(result, rest) == rows(ost.match(clause, table))
+    assert rows(result, rest) == rows(ost.match(clause, table, **options))
     assert result.num_rows > 10
 
 

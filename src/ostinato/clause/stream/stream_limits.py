@@ -6,8 +6,10 @@ import pyarrow as pa
 
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.plan.slicing import slicing_of
+from ostinato.clause.query.clause import MatchMode, Output
 from ostinato.errors import QueryError, Span
 from ostinato.expressions import types as t
+from ostinato.expressions.syntax import MatchIdentity
 
 
 def check_streamable(plan: MatchPlan, time_type: pa.DataType | None) -> None:
@@ -40,6 +42,32 @@ def check_streamable(plan: MatchPlan, time_type: pa.DataType | None) -> None:
             if clause.within is None
             else f"ORDER BY {first.column} ascending",
         )
+
+
+def check_early(plan: MatchPlan) -> None:
+    """Raises for a clause whose preliminary rows have no run id, or share it with others."""
+    clause = plan.bound.clause
+    if clause.ids.run_id is None:
+        raise QueryError("INVALID_OPTION", 'emit="early" needs the option run_id', hint='run_id="run"')
+    if clause.output is not Output.ONE_ROW:
+        raise _refusal(plan, 'emit="early" has one row for each run', hint="ONE ROW PER MATCH")
+    if clause.mode in (MatchMode.ALL, MatchMode.INCREMENTAL):
+        message = f'emit="early" has one row for each run, and {clause.mode.value} may begin several at one row'
+        raise _refusal(plan, message, hint="leave the mode out, or use MAXIMAL MATCHES")
+
+
+def early_after_history() -> QueryError:
+    """The error for an archive before a stream with preliminary rows."""
+    return QueryError(
+        "INVALID_OPTION",
+        'emit="early" can\'t follow history: nobody would be told of the preliminary rows of the archive',
+        hint='leave history out, or use emit="final"',
+    )
+
+
+def run_slot(plan: MatchPlan) -> int:
+    """The slot with the run id."""
+    return next(i for i, slot in enumerate(plan.slots) if isinstance(slot, MatchIdentity) and slot.kind == "run")
 
 
 def _refusal(plan: MatchPlan, message: str, *, hint: str, span: Span | None = None) -> QueryError:

@@ -8,14 +8,15 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
-from ostinato.clause.plan.match_plan import MatchPlan
+from ostinato.clause.plan.match_plan import MatchPlan, slot_name
 from ostinato.clause.query.clause import Measure, Output
+from ostinato.clause.stream.stream_limits import run_slot
 from ostinato.errors import QueryError
-from ostinato.expressions.syntax import Case, Column, Expr, Operator
-from ostinato.rows.column_names import DECIDED, ERROR, LATE, MATCHED
+from ostinato.expressions.syntax import Case, Column, Expr, Operator, string_literal
+from ostinato.rows.column_names import DECIDED, ERROR, LATE, MATCHED, STATUS
 from ostinato.spark.clause.spark_plan import SparkQuery
 from ostinato.spark.streams.stream_operator import decided_field
-from ostinato.streams.stream_settings import LATE_COLUMN, StreamSettings
+from ostinato.streams.stream_settings import LATE_COLUMN, STATUS_COLUMN, WITHDRAWN, StreamSettings
 
 
 def stream_schema(query: SparkQuery, stream: StreamSettings, delay_ms: int | None = None) -> s.StructType:
@@ -24,6 +25,8 @@ def stream_schema(query: SparkQuery, stream: StreamSettings, delay_ms: int | Non
     fields.append(decided_field(delay_ms))
     if stream.late == "show":
         fields.append(s.StructField(LATE, s.BooleanType()))
+    if stream.emit == "early":
+        fields.append(s.StructField(STATUS, s.StringType()))
     return s.StructType(fields)
 
 
@@ -38,6 +41,8 @@ def measured_stream(query: SparkQuery, stream: StreamSettings, matched: DataFram
 def _with_stream_columns(plan: MatchPlan, stream: StreamSettings) -> MatchPlan:
     bound, clause = plan.bound, plan.bound.clause
     added = {LATE_COLUMN: Column(LATE)} if stream.late == "show" else {}
+    if stream.emit == "early":
+        added[STATUS_COLUMN] = Column(STATUS)
     if stream.decision_time is not None:
         added[stream.decision_time] = Column(DECIDED)
     for name in added:
@@ -47,10 +52,15 @@ def _with_stream_columns(plan: MatchPlan, stream: StreamSettings) -> MatchPlan:
                 f"the output already has a column '{name}', which the stream would add",
                 hint="give the measure another name",
             )
+    # A withdrawn row has its run id, but no match. Late rows have no run id anyway.
+    run_id = Column(slot_name(run_slot(plan))) if stream.emit == "early" else None
     more = tuple(Measure(name, expr) for name, expr in added.items())
     return replace(
         plan,
-        outer=(*(_of_match(expr, clause.output, stream) for expr in plan.outer), *added.values()),
+        outer=(
+            *(expr if expr == run_id else _of_match(expr, clause.output, stream) for expr in plan.outer),
+            *added.values(),
+        ),
         bound=replace(
             bound,
             measures=(*bound.measures, *more),
@@ -64,6 +74,9 @@ def _of_match(measure: Expr, output: Output, stream: StreamSettings) -> Expr:
     """The measure, but NULL for rows outside of a match, even if the measure of no values isn't NULL."""
     if output is Output.ALL_ROWS_WITH_UNMATCHED:
         measure = Case(None, ((Column(MATCHED), measure),), None)
+    if stream.emit == "early":
+        is_match = Operator("<>", (Column(STATUS), string_literal(WITHDRAWN)))
+        measure = Case(None, ((is_match, measure),), None)
     if stream.late == "show":
         measure = Case(None, ((Operator("not", (Column(LATE),)), measure),), None)
     return measure

@@ -17,6 +17,7 @@ from ostinato.streams.stream_settings import StreamSettings
 
 if TYPE_CHECKING:
     from ostinato.clause.stream.clause_stream import StreamWorker
+    from ostinato.clause.stream.early_stream import EarlyStream
     from ostinato.rows.batches import OutputRows
     from ostinato.streams.bucket_state import BucketState
 
@@ -28,11 +29,13 @@ class ClauseBucketTask(BucketTask):
     typed: TypedPlan
     settings: StreamSettings
 
-    def new_core(self) -> StreamWorker:
+    def new_core(self) -> StreamWorker | EarlyStream:
         from ostinato.clause.stream.clause_stream import StreamWorker
+        from ostinato.clause.stream.early_stream import EarlyStream
 
         conditions = condition_places(len(self.typed.plan.row_conditions))
-        return StreamWorker(self.typed, conditions, self.settings, self.fingerprint)
+        stream = StreamWorker(self.typed, conditions, self.settings, self.fingerprint)
+        return EarlyStream(stream) if self.settings.emit == "early" else stream
 
     def rows(self, results: OutputRows) -> pa.Table:
         if not results.count:
@@ -53,8 +56,13 @@ class OpenRuns:
         return rows_or_error(map(self._open_runs, states_of(batches)), self.output)
 
     def _open_runs(self, bucket: BucketState) -> pa.Table:
+        from ostinato.clause.stream.early_stream import EarlyStream
         from ostinato.clause.stream.open_runs import open_runs
 
-        runs = open_runs(self.task.worker, bucket)
+        core = self.task.worker
+        if isinstance(core, EarlyStream):
+            runs = open_runs(core.stream, core.clause_state(bucket))
+        else:
+            runs = open_runs(core, bucket)
         columns = [column.cast(field.type) for column, field in zip(runs.columns, self.output, strict=True)]
         return pa.Table.from_arrays(columns, schema=self.output)

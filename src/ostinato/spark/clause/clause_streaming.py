@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from ostinato.clause.plan.match_plan import MatchPlan
-from ostinato.clause.stream.stream_limits import check_streamable, why_unbounded
+from ostinato.clause.stream.stream_limits import check_early, check_streamable, early_after_history, why_unbounded
 from ostinato.errors import warn
 from ostinato.spark.clause.clause_stream_definition import ClauseDefinition
 from ostinato.spark.clause.clause_stream_output import measured_stream, stream_schema
@@ -23,6 +23,10 @@ def match_stream(query: SparkQuery, stream: StreamSettings, history: Any = None)
     """The clause's rows as a streaming DataFrame, after those that an archive decides; nothing runs yet."""
     check_machine(query.df.sparkSession)
     delay_ms = check_query(query, eager=stream.eager, can_be_eager=True)
+    if stream.emit == "early":
+        check_early(query.plan)
+        if history is not None:
+            raise early_after_history()
     warn_of_unbounded_state(query.plan)
     _warn_of_short_silence(query.plan, stream)
     task = clause_task(query, ClauseDefinition.of(query, stream, has_history=history is not None))

@@ -34,7 +34,7 @@ from ostinato.spark.session.session_settings import check_spark, session_setting
 from ostinato.spark.shipping.sql_with_frames import Args, Piece, ask_spark
 from ostinato.spark.statements.statement_arguments import check_tables, parameter_values
 from ostinato.spark.streams.stream_history import check_history
-from ostinato.streams.stream_settings import DEFAULT_BUCKETS, Late, StreamSettings
+from ostinato.streams.stream_settings import DEFAULT_BUCKETS, Emit, Late, StreamSettings
 
 
 @only_our_errors()
@@ -52,6 +52,7 @@ def sql(
     buckets: int = DEFAULT_BUCKETS,
     decision_time: str | None = None,
     forget_keys_after: str | None = None,
+    emit: Emit = "final",
     match_id: str | None = None,
     run_id: str | None = None,
     history: DataFrame | None = None,
@@ -91,7 +92,7 @@ def sql(
     options = ClauseOptions(
         Limits(max_partial_matches),
         BatchOptions(sort, memory_budget, skew, end),
-        StreamSettings(late, eager, buckets, decision_time, forget_keys_after),
+        StreamSettings(late, eager, buckets, decision_time, forget_keys_after, emit),
         IdColumns(match_id, run_id),
         history,
     )
