@@ -78,6 +78,7 @@ def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     from ostinato.cli.html_report import add_html_arguments
+    from ostinato.cli.queries import add_output_arguments
     from ostinato.cli.run import run_query
     from ostinato.cli.stream import add_stream_arguments
 
@@ -109,6 +110,7 @@ example: find falling prices in a file trades.csv that has a header line and the
     parser.add_argument(
         "--limit", type=_at_least(0), metavar="N", help="print at most N rows (default: 20 for a table, else all)"
     )
+    add_output_arguments(parser)
     add_html_arguments(parser)
     add_stream_arguments(parser)
     _add_debug(parser)

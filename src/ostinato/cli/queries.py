@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, get_args
 
 from ostinato.api.clauses import match_recognize
 from ostinato.api.events import EventsQuery, events
@@ -14,6 +14,7 @@ from ostinato.cli.failures import UsageFault
 from ostinato.cli.files import InputFile
 from ostinato.event_queries.language.event_parser import is_event_text
 from ostinato.expressions.lexer import first_token
+from ostinato.streams.stream_settings import Emit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,17 +38,28 @@ def query_text(options: argparse.Namespace) -> str:
     return text
 
 
-def query_rows(spark: SparkSession, text: str, inputs: Sequence[InputFile]) -> DataFrame:
+def add_output_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of a query that add columns or rows to its result."""
+    parser.add_argument("--match-id", metavar="COLUMN", help="add a column with an id of each match")
+    parser.add_argument("--run-id", metavar="COLUMN", help="add a column with an id that a match has while it grows")
+    parser.add_argument(
+        "--emit", choices=get_args(Emit), help="streams: early also shows rows that later input may still change"
+    )
+
+
+def query_rows(spark: SparkSession, text: str, inputs: Sequence[InputFile], arguments: argparse.Namespace) -> DataFrame:
     """The rows of SQL text. An event query or a clause alone runs over the only input, or the table in its FROM."""
     from ostinato.spark.statements.statement import sql
 
     names = [table.name for table in inputs]
+    given = {name: getattr(arguments, name) for name in ("match_id", "run_id", "emit")}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if is_event_text(text):
-        query = events(text)
+        query = events(text, **options)
         return spark.table(event_table(query, names)).transform(query)
     if first_token(text).upper in _CLAUSE_WORDS:
-        return spark.table(_only_table(names)).transform(match_recognize(text))
-    return sql(text, spark=spark)
+        return spark.table(_only_table(names)).transform(match_recognize(text, **options))
+    return sql(text, spark=spark, **options)
 
 
 def event_table(query: EventsQuery, tables: Sequence[str]) -> str:

@@ -55,7 +55,7 @@ def _run(
         for table in inputs:  # views, because a table may have the name of one of the call's own arguments
             read_input(spark, table).createOrReplaceTempView(table.name)
     with progress("planning"):
-        frame = query_rows(spark, query, inputs)
+        frame = query_rows(spark, query, inputs, options)
     if options.html is not None:
         frame = frame.persist()  # computed once, for the page and for the rows
         with progress("drawing"):

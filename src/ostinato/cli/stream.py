@@ -73,7 +73,7 @@ def run_stream(options: argparse.Namespace) -> int:
     try:
         with without_error_log():
             with progress("reading columns and planning"):
-                answer = _answer(spark, text, inputs, options.delay)
+                answer = _answer(spark, text, inputs, options)
             writer = answer.writeStream.option("checkpointLocation", str(options.checkpoint.absolute()))
             if options.once:
                 writer = writer.trigger(availableNow=True)
@@ -107,7 +107,7 @@ def stream_input(word: str) -> InputFile:
     return InputFile(name, path, format_of(files[0]))
 
 
-def _answer(spark: SparkSession, text: str, inputs: list[InputFile], delay: str) -> DataFrame:
+def _answer(spark: SparkSession, text: str, inputs: list[InputFile], options: argparse.Namespace) -> DataFrame:
     columns = event_time_columns(text)
     for table in inputs:
         schema = read_input(spark, table).schema
@@ -115,10 +115,10 @@ def _answer(spark: SparkSession, text: str, inputs: list[InputFile], delay: str)
         df = reader.format(spark_format(table.format)).load(str(Path(table.path).absolute()))
         for name in df.columns:
             if name.lower() in columns:
-                df = df.withWatermark(name, delay)
+                df = df.withWatermark(name, options.delay)
                 break
         df.createOrReplaceTempView(table.name)
-    return query_rows(spark, text, inputs)
+    return query_rows(spark, text, inputs, options)
 
 
 def event_time_columns(text: str) -> set[str]:

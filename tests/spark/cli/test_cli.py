@@ -10,6 +10,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
+import ostinato as ost
 from ostinato.cli import main, progress
 from ostinato.cli.arguments import RUN_EXAMPLE
 
@@ -209,3 +210,15 @@ def test_an_event_query_is_run(folder, capsys) -> None:
     assert json.loads(capsys.readouterr().out) == {"n": "3"}
     assert main(["run", "-e", text, *inputs]) == 2
     assert "FROM name" in capsys.readouterr().err
+
+
+def test_ids_of_matches_as_columns(folder, capsys) -> None:
+    arguments = ("run", "q.sql", "--input", "trades=trades.parquet", "--format", "json")
+    code, out, err = run(capsys, *arguments, "--match-id", "id", "--run-id", "run")
+    assert (code, err) == (0, "")
+    found = [json.loads(line) for line in out.splitlines()]
+    clause = QUERY[QUERY.index("(") : QUERY.rindex(")") + 1]
+    assert found == ost.match(clause, TRADES, match_id="id", run_id="run").to_pylist()
+    code, out, err = run(capsys, *arguments, "--emit", "early")
+    assert (code, out) == (2, "")
+    assert "streaming DataFrames" in err
