@@ -110,6 +110,7 @@ def check(text: str, table: pa.Table, plan: Plan, **options: Any) -> None:
         event(f"{status}: {told.statuses[status] > 0}")
 
 
+@settings(max_examples=examples(60))
 @given(timed_clauses(), TABLES, plans(), st.sampled_from([{}, {"forget_keys_after": "2 minutes"}]))
 def test_preferred_matches(text: str, table: pa.Table, plan: Plan, options: dict[str, Any]) -> None:
     check(text, table, plan, **options)

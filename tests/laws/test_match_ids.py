@@ -11,19 +11,23 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.laws.clause_workloads import long_tables
+from tests.examples import examples
+from tests.laws.clause_workloads import gapped_clauses, long_tables
 from tests.laws.declined import CLAUSES, Declined
 from tests.laws.strategies import COLUMNS, clauses, tables
 
 from ostinato.calls.id_columns import IdColumns
 from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.language.clause_query import ClauseQuery
 from ostinato.clause.query.clause import MatchMode, MatchRecognize, Measure, Output, SortKey
 from ostinato.errors import MatchError
 from ostinato.expressions.parsing import parse_expression
 from ostinato.expressions.syntax import Name
+from ostinato.expressions.types import Settings
 from ostinato.local.local_clause import match_table
+from ostinato.local.local_clauses import LocalClauses
 
 IDS = IdColumns("the_match", "the_run")
 TABLES = st.one_of(tables(), long_tables())
@@ -116,3 +120,15 @@ def test_other_measures_keep_ids(text: str, table: pa.Table, column: str) -> Non
     other = Measure("other", parse_expression(f"LAST({column})"))
     first = replace(clause, order_by=order, output=Output.ONE_ROW)
     assert sorted(ids_of(replace(first, measures=(other,)), table)) == sorted(ids_of(first, table))
+
+
+@settings(max_examples=examples(12))
+@given(st.lists(gapped_clauses(), min_size=1, max_size=3), long_tables())
+def test_clauses_that_are_matched_together_have_the_ids_of_each_alone(texts: list[str], table: pa.Table) -> None:
+    clauses_with_ids = [clause_of(text) for text in texts]
+    queries = [ClauseQuery(clause) for clause in clauses_with_ids]
+    names = [f"q{number}" for number in range(len(queries))]
+    alone = [sorted(ids_of(clause, table)) for clause in clauses_with_ids]
+    together = LocalClauses(queries, names, table.schema, Settings(), sharing="always").run(table).tables
+    columns = [(rows["the_match"].to_pylist(), rows["the_run"].to_pylist()) for rows in together]
+    assert [sorted(zip(*pair, strict=True)) for pair in columns] == alone
