@@ -87,7 +87,8 @@ class StreamTester:
     """One query over one stream, in this process, with a watermark that is set by hand.
 
     `query` is any query that `ost.match` takes. `columns` are the columns of the input: a pyarrow schema, or Spark's
-    names of types by column. With `late="show"` the output has late rows too, and a column `late` marks them. `eager`
+    names of types by column. With `late="show"` the output has late rows too, a column `late` that
+    marks them, and the ORDER BY columns. `eager`
     is for streams whose rows arrive in order: rows are matched as they come. `decision_time` names a further output
     column, the time at which the row was decided. `forget_keys_after="30 days"` forgets keys that are silent
     for longer. `match_id` and `run_id` name columns with ids, as in `ost.match`.
@@ -120,7 +121,7 @@ class StreamTester:
             self._query = self._query.with_ids(IdColumns(match_id, run_id))
         self._schema = _schema(columns, self._settings)
         clause = self._query.clause
-        plan = make_plan(bind(clause, self._schema.names))
+        plan = make_plan(bind(clause, self._schema.names, shows_order=stream_settings.shows_late))
         order = plan.bound.order_by
         self._time_type = self._schema.field(order[0].column).type if order else None
         check_streamable(plan, self._time_type)

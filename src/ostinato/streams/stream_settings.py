@@ -65,6 +65,11 @@ class StreamSettings:
             _silence(self.forget_keys_after)
 
     @property
+    def shows_late(self) -> bool:
+        """Whether the output has late rows, a column that marks them, and the ORDER BY columns."""
+        return self.late == "show"
+
+    @property
     def is_default(self) -> bool:
         return self == StreamSettings()
 

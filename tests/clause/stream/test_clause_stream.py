@@ -125,6 +125,26 @@ def test_late_rows_are_shown_with_the_option_late() -> None:
     assert [(row["k"], row["rows"], row["late"]) for row in output_rows] == [("p", 2, False), ("late", None, True)]
 
 
+def test_late_rows_tell_their_time_in_every_output_mode() -> None:
+    for output in ("ONE ROW PER MATCH", "ALL ROWS PER MATCH"):
+        tester = stream("A B", late="show", output=output)
+        tester.feed(rows("A", 5), watermark=5)
+        *_, match, late = tester.feed([*rows("C", 4, "late"), *rows("B", 6)], watermark=6)
+        assert list(match)[:3] == ["k", "at", "first"]
+        assert [(row["k"], row["at"].microsecond, row["late"]) for row in (match, late)] == [
+            ("p", 6, False),
+            ("late", 4, True),
+        ]
+
+
+def test_a_measure_cannot_have_the_name_of_an_order_column_that_late_rows_show() -> None:
+    text = "ORDER BY at MEASURES FIRST(at) AS at PATTERN (A)"
+    StreamTester(text, COLUMNS)
+    with pytest.raises(QueryError, match="late='show' also shows the ORDER BY columns") as caught:
+        StreamTester(text, COLUMNS, late="show")
+    assert caught.value.code == "DUPLICATE_COLUMN"
+
+
 def test_an_eager_stream_matches_rows_on_arrival() -> None:
     tester = stream("A B", eager=True)
     assert starts_and_lengths(tester.feed(rows("AB"))) == [(1, 2)]

@@ -37,8 +37,13 @@ from ostinato.rows.column_lookup import ColumnLookup
 MAX_OFFSET = 2**31 - 1
 
 
-def bind(clause: MatchRecognize, columns: Sequence[str], *, case_sensitive: bool = False) -> BoundClause:
-    """Resolves every name; raises QueryError with a caret for one that can't be resolved."""
+def bind(
+    clause: MatchRecognize, columns: Sequence[str], *, case_sensitive: bool = False, shows_order: bool = False
+) -> BoundClause:
+    """Resolves every name; raises QueryError with a caret for one that can't be resolved.
+
+    `shows_order`: the output has the order columns also with ONE ROW PER MATCH.
+    """
     names = _Names(clause, tuple(columns), case_sensitive)
     partition = tuple(names.column(key.column, key.span) for key in clause.partition_by)
     order = tuple(BoundKey(names.column(key.column, key.span), key) for key in clause.order_by)
@@ -51,7 +56,9 @@ def bind(clause: MatchRecognize, columns: Sequence[str], *, case_sensitive: bool
         for definition in clause.definitions
     }
     unions = {subset.name: frozenset(subset.members) for subset in clause.subsets}
-    bound = BoundClause(clause, tuple(columns), names.primary, partition, order, measures, conditions, unions)
+    bound = BoundClause(
+        clause, tuple(columns), names.primary, partition, order, measures, conditions, unions, shows_order
+    )
     _check_output_names(bound, names)
     return bound
 
@@ -64,7 +71,12 @@ def _check_output_names(bound: BoundClause, names: _Names) -> None:
                 "DUPLICATE_COLUMN",
                 f"two output columns are named '{name}'",
                 text=bound.clause.text,
-                hint="give the measure another name: ALL ROWS PER MATCH also shows the input's columns",
+                hint="give the measure another name: "
+                + (
+                    "late='show' also shows the ORDER BY columns"
+                    if bound.shows_order and not bound.shows_all_rows
+                    else "ALL ROWS PER MATCH also shows the input's columns"
+                ),
             )
         seen.add(fold(name))
 

@@ -28,6 +28,8 @@ class BoundClause:
     measures: tuple[Measure, ...]
     conditions: dict[str, Expr]
     unions: dict[str, frozenset[str]]
+    shows_order: bool = False
+    """Whether the output has the order columns in any case: a stream that shows late rows tells their times."""
 
     @property
     def shows_all_rows(self) -> bool:
@@ -35,9 +37,10 @@ class BoundClause:
 
     @property
     def shown_order(self) -> tuple[str, ...]:
-        """The order columns that ALL ROWS PER MATCH shows after the partition columns."""
+        """The order columns that ALL ROWS PER MATCH shows after the partition columns; `shows_order`: always."""
         order = dict.fromkeys(key.column for key in self.order_by)
-        return tuple(name for name in order if name not in self.partition_by) if self.shows_all_rows else ()
+        is_shown = self.shows_all_rows or self.shows_order
+        return tuple(name for name in order if name not in self.partition_by) if is_shown else ()
 
     @property
     def shown_rest(self) -> tuple[str, ...]:

@@ -182,7 +182,7 @@ class StreamWorker:
         outputs = []
         if key_matches is not None and key_matches.results.count:
             outputs.append(self._marked(key_matches.results, is_late=False))
-        if intake.late is not None and self.settings.late == "show":
+        if intake.late is not None and self.settings.shows_late:
             outputs.append(self._late_rows(intake.late, is_late=True))
         return self._decided(outputs, decided) if outputs else NO_RESULTS
 
@@ -194,7 +194,7 @@ class StreamWorker:
         return OutputRows(count, arrays)
 
     def _marked(self, rows: OutputRows, *, is_late: bool) -> OutputRows:
-        if self.settings.late == "drop":
+        if not self.settings.shows_late:
             return rows
         return OutputRows(rows.count, {**rows.arrays, LATE: pa.array(np.full(rows.count, is_late))})
 

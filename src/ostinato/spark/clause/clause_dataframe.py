@@ -31,7 +31,8 @@ def match_dataframe(
     query: MatchRecognize, df: DataFrame, options: ClauseOptions = DEFAULT_OPTIONS, settings: Settings | None = None
 ) -> DataFrame:
     """The clause's rows as a DataFrame, streaming if the input is; nothing runs yet."""
-    planned = plan_query(query, df, options.limits, settings or session_settings(df))
+    shows_order = df.isStreaming and options.stream.shows_late
+    planned = plan_query(query, df, options.limits, settings or session_settings(df), shows_order=shows_order)
     if df.isStreaming:
         if options.batch != BatchOptions():
             raise QueryError(

@@ -84,15 +84,16 @@ class ClauseDefinition(StreamDefinition):
     def query(self, spark: SparkSession, rows: DataFrame | None = None) -> SparkQuery:
         """The plan over these rows, or over an empty input with the same columns."""
         clause = replace(parse_clause(self.clause, input_name=self.input_name), ids=self.ids)
-        columns = self.empty_input(spark)
-        query = plan_query(clause, columns, self.limits, self.settings)
+        columns, shows_order = self.empty_input(spark), self.stream.shows_late
+        query = plan_query(clause, columns, self.limits, self.settings, shows_order=shows_order)
         check_same_columns(described(query.shipped.schema), self)
         if rows is None:
             return query
         missing = set(columns.columns) - set(rows.columns)
         if missing:
             raise QueryError("UNKNOWN_COLUMN", f"arriving= lacks columns of the stream: {', '.join(sorted(missing))}")
-        fed = plan_query(clause, rows.select(columns.columns), self.limits, self.settings)
+        chosen = rows.select(columns.columns)
+        fed = plan_query(clause, chosen, self.limits, self.settings, shows_order=shows_order)
         if fed.shipped.schema != query.shipped.schema:
             found = described(fed.shipped.schema)
             raise QueryError("TYPE_MISMATCH", f"the stream stores {self.shipped}, and arriving= has {found}")

@@ -23,7 +23,7 @@ def stream_schema(query: SparkQuery, stream: StreamSettings, delay_ms: int | Non
     """The columns of the core's rows: the worker's without ERROR, the decision time, and the mark of late rows."""
     fields = [field for field in query.worker_schema().fields if field.name != ERROR]
     fields.append(decided_field(delay_ms))
-    if stream.late == "show":
+    if stream.shows_late:
         fields.append(s.StructField(LATE, s.BooleanType()))
     if stream.emit == "early":
         fields.append(s.StructField(STATUS, s.StringType()))
@@ -40,7 +40,7 @@ def measured_stream(query: SparkQuery, stream: StreamSettings, matched: DataFram
 
 def _with_stream_columns(plan: MatchPlan, stream: StreamSettings) -> MatchPlan:
     bound, clause = plan.bound, plan.bound.clause
-    added = {LATE_COLUMN: Column(LATE)} if stream.late == "show" else {}
+    added = {LATE_COLUMN: Column(LATE)} if stream.shows_late else {}
     if stream.emit == "early":
         added[STATUS_COLUMN] = Column(STATUS)
     if stream.decision_time is not None:
@@ -77,7 +77,7 @@ def _of_match(measure: Expr, output: Output, stream: StreamSettings) -> Expr:
     if stream.emit == "early":
         is_match = Operator("<>", (Column(STATUS), string_literal(WITHDRAWN)))
         measure = Case(None, ((is_match, measure),), None)
-    if stream.late == "show":
+    if stream.shows_late:
         measure = Case(None, ((Operator("not", (Column(LATE),)), measure),), None)
     return measure
 

@@ -26,9 +26,12 @@ from ostinato.spark.shipping.spark_input import SparkInput, SparkRefused, raise_
 from ostinato.spark.shipping.spark_types import spark_type
 
 
-def plan_query(clause: MatchRecognize, df: DataFrame, limits: Limits, settings: Settings) -> SparkQuery:
-    """The clause planned over the DataFrame's columns."""
-    return SparkQuery(make_plan(bind(clause, df.columns, case_sensitive=settings.case_sensitive)), df, limits, settings)
+def plan_query(
+    clause: MatchRecognize, df: DataFrame, limits: Limits, settings: Settings, *, shows_order: bool = False
+) -> SparkQuery:
+    """The clause planned over the DataFrame's columns. `shows_order`: see `bind`."""
+    bound = bind(clause, df.columns, case_sensitive=settings.case_sensitive, shows_order=shows_order)
+    return SparkQuery(make_plan(bound), df, limits, settings)
 
 
 @dataclass(frozen=True, slots=True)
