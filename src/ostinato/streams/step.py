@@ -15,6 +15,10 @@ from ostinato.streams.bucket_state import BucketState
 Results_co = TypeVar("Results_co", covariant=True)
 
 
+GAUGES = ("open_runs", "waiting_rows", "kept_for_prev", "kept_for_start", "kept_for_number", "kept_for_ids")
+"""The counts of a state. The others are counts of a step."""
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """The rows and matches of a step, and the open runs and buffered rows after it."""
@@ -25,8 +29,23 @@ class Counts:
     open_runs: int = 0
     """Keys, sequences or partial matches that later rows decide."""
     buffered_rows: int = 0
+    waiting_rows: int = 0
+    """Those of the buffered rows that wait for the watermark."""
+    kept_for_prev: int = 0
+    """Keys without an open run that stay because a match may read rows before its first row."""
+    kept_for_start: int = 0
+    """Those that stay because the pattern has `^`."""
+    kept_for_number: int = 0
+    """Those that stay because the query reads MATCH_NUMBER()."""
+    kept_for_ids: int = 0
+    """Those that stay because ids tell the next row from rows of the same time."""
     forgotten_keys: int = 0
     """Keys of the state that ended in this step, because they were silent for too long."""
+
+    @property
+    def gauges(self) -> list[int]:
+        """The counts that describe the state after the step, in the order of GAUGES."""
+        return [getattr(self, name) for name in GAUGES]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from ostinato.clause.stream.open_runs import open_runs
+from ostinato.clause.stream.state_counts import keys_by_reason, keys_by_state
 from ostinato.errors import QueryError
 from ostinato.testing import StreamTester
 
@@ -274,6 +276,34 @@ def test_open_runs_have_the_variables_that_they_wait_for() -> None:
     tester.feed(rows("C", 5, "p") + rows("C", 5, "q"), watermark=5)
     nothing = open_runs(tester.worker, tester.state)
     assert (nothing.num_rows, nothing.column_names) == (0, ["k", "waiting_since", "rows", "next"])
+
+
+def counted(table: pa.Table) -> dict[str, tuple[int, ...]]:
+    """The rows of a table of counts, by the name before the numbers."""
+    return {row.pop("reason"): tuple(row.values()) for row in table.to_pylist()}
+
+
+@pytest.mark.parametrize(
+    ("more", "pattern", "kept"),
+    [
+        ("", "A B C", {}),
+        (", PREV(FIRST(kind)) AS p", "A B C", {"PREV": (2, 2)}),
+        ("", "^ A B C | A B C", {"^": (2, 2)}),
+        (", MATCH_NUMBER() AS n", "A B C", {"MATCH_NUMBER()": (1, 1)}),
+    ],
+)
+def test_keys_are_counted_by_the_reason_to_keep_them(more: str, pattern: str, kept: dict[str, tuple[int, int]]) -> None:
+    """p has a run of two rows, q had its match, r had none, s and p wait for the watermark."""
+    text = clause(pattern).replace("AS rows", f"AS rows{more}")
+    tester = StreamTester(text, COLUMNS)
+    tester.feed([*rows("AB"), *rows("ABC", 1, "q"), *rows("C", 1, "r"), *rows("A", 9, "s"), *rows("C", 9)], watermark=4)
+    assert counted(keys_by_reason(tester.worker, tester.state)) == {
+        "open partial match": (1, 2),
+        **kept,
+        "waits for the watermark": (1, 2),
+    }
+    by_state = keys_by_state(tester.worker, tester.state).to_pylist()
+    assert {row["variable"] for row in by_state if row["keys"] == 1} == {"C"}
 
 
 # --- forgotten keys ---------------------------------------------------------------------------------------------------

@@ -28,6 +28,14 @@ def test_open_runs_by_key(source: Source) -> None:
         {"k": "3", "waiting_since": START + timedelta(seconds=4), "rows": 1, "next": ["B", "C", "D"]},
     ]
 
+    def counted(by: str) -> list[tuple[Any, ...]]:
+        rows = ost.stream_state(source.session, source.checkpoint, by=by).toArrow().to_pylist()  # type: ignore[arg-type]
+        return sorted(tuple(row.values()) for row in rows)
+
+    assert counted("reason") == [("open partial match", 2, 4), ("waits for the watermark", 1, 1)]
+    assert counted("state") == [(0, "A", 0), (1, "B", 2), (2, "C", 2), (3, "D", 2)]
+    assert code_of(lambda: counted("keys")) == "INVALID_OPTION"
+
 
 # --- refused ----------------------------------------------------------------------------------------------------------
 

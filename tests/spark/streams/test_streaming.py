@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from tests.spark.streams.spark_streams import START, Source, matching, pieces, rows, seconds, trades
+from tests.spark.streams.spark_streams import START, Source, letters, matching, pieces, rows, seconds, trades
 
 import ostinato as ost
 
@@ -112,6 +112,23 @@ def test_late_rows_can_be_shown(source: Source) -> None:
     assert set(late.column("label").to_pylist() + late.column("last_id").to_pylist()) == {None}
     others = pa.concat_tables([result, source.finish()]).filter(~pc.field("late")).drop_columns("late")
     assert rows(others) == rows(ost.match(clause, in_time))
+
+
+# --- silent keys ------------------------------------------------------------------------------------------------------
+
+
+def test_silent_keys_are_forgotten(source: Source) -> None:
+    """Key 1 has b after a, is silent for two minutes, and begins anew. z moves the watermark; buckets sleep."""
+    clause = """PARTITION BY k ORDER BY ts MEASURES MATCH_NUMBER() AS n, PREV(FIRST(x)) AS p PATTERN (B)
+        DEFINE B AS x = 'b' """
+    source.add(letters("1", "ab", 0), letters("2", "ab", 0), letters("z", "z", 100), letters("z", "z", 110))
+    source.add(letters("1", "bb", 122), letters("z", "z", 300), letters("z", "z", 301))
+    answer = source.read().transform(matching(clause, forget_keys_after="1 minute"))
+    result = source.run(answer)
+    assert rows(result) == rows(pa.table({"k": ["1", "1", "1", "2"], "n": [1, 1, 2, 1], "p": ["a", None, "b", "a"]}))
+    assert source.count("forgotten_keys") == 4  # 1 twice, 2, and z, which is silent for 190 seconds
+    assert source.count("kept_for_prev_change") == 1
+    assert source.finish().num_rows == 0
 
 
 # --- eager ------------------------------------------------------------------------------------------------------------

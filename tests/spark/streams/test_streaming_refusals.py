@@ -114,7 +114,7 @@ def test_a_silence_shorter_than_within_raises_a_warning(marked: DataFrame) -> No
 
 def test_columns_and_mark_of_the_decision_time(marked: DataFrame) -> None:
     answer = marked.transform(ost.match_recognize(CLAUSE, decision_time="decided", late="show"))
-    assert answer.columns == ["value", "n", "late", "decided"]
+    assert answer.columns == ["value", "timestamp", "n", "late", "decided"]
     assert answer.schema["decided"].metadata["spark.watermarkDelayMs"] == 60_000
 
 

@@ -81,6 +81,7 @@ class StreamWorker:
         decided = max(watermark_us + 1, before.known_until + 1)
         if finished or self.settings.eager:
             decided = max(decided, intake.latest)
+        open_keys = int((left.keys.start < left.keys.rows).sum())
         return Step(
             self._results(key_matches, intake, decided),
             after,
@@ -89,9 +90,11 @@ class StreamWorker:
                 rows=intake.arrived,
                 late_rows=intake.late_rows,
                 matches=0 if key_matches is None else key_matches.count,
-                open_runs=int((left.keys.start < left.keys.rows).sum()),
+                open_runs=open_keys,
+                waiting_rows=intake.waiting_rows,
                 buffered_rows=int(left.keys.rows.sum()) + intake.waiting_rows,
                 forgotten_keys=searched.forgotten_keys,
+                **{f"kept_for_{self.search.needs.kept_for.name.lower()}": len(left.keys.rows) - open_keys},
             ),
         )
 
@@ -99,11 +102,7 @@ class StreamWorker:
 
     def _layout(self, before: OpenBucket, intake: Intake, finished: bool) -> KeyLayout:
         keys = before.keys
-        names, remembered = self.bound.partition_by, None
-        if before.open_rows is not None:
-            first_rows = pa.array(keys.first)
-            remembered = [before.open_rows.column(name).take(first_rows) for name in names]
-        key_of = key_numbers(remembered, intake.released, names)
+        key_of = key_numbers(self.remembered_keys(before), intake.released, self.bound.partition_by)
         if intake.released is None:
             rows = np.empty(0, np.int64)
         else:
@@ -113,6 +112,13 @@ class StreamWorker:
         due = (ends > before.known_until) & (ends <= intake.known_until)
         due |= self._forgotten_at(before) <= intake.known_until
         return lay_out(keys, np.ones(len(keys.rows), np.bool_) if finished else due, rows, key_of)
+
+    def remembered_keys(self, opened: OpenBucket) -> list[pa.Array] | None:
+        """The columns of the keys in the state; None if there are no keys."""
+        if opened.open_rows is None:
+            return None
+        first_rows = pa.array(opened.keys.first)
+        return [opened.open_rows.column(name).take(first_rows) for name in self.bound.partition_by]
 
     def _expiry(self, left: OpenBucket) -> NDArray[np.int64]:
         """For each key the time up to which rows must be known for WITHIN to end its first open start, or _NEVER."""

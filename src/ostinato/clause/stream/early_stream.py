@@ -19,6 +19,7 @@ from ostinato.clause.plan.match_plan import slot_name
 from ostinato.clause.stream.clause_stream import StreamWorker
 from ostinato.clause.stream.stream_limits import run_slot
 from ostinato.clause.stream.stream_search import NO_RESULTS
+from ostinato.expressions.syntax import Column
 from ostinato.rows.batches import OutputRows
 from ostinato.rows.column_names import DECIDED, LATE, PREFIX, STATUS
 from ostinato.rows.match_ids import value_bytes
@@ -107,9 +108,10 @@ class EarlyStream:
         """Rows with their keys and run ids, and NULL for all other values."""
         count, plan = told.num_rows, self.stream.typed
         arrays = {slot_name(i): pa.nulls(count, kind) for i, kind in enumerate(plan.slot_types)}
+        arrays |= {name: pa.nulls(count, plan.input_types[Column(name)]) for name in plan.plan.bound.shown_order}
         arrays |= {name: told.column(name) for name in self.keys}
         arrays[self.run_slot] = told.column(_RUN)
-        if self.stream.settings.late == "show":
+        if self.stream.settings.shows_late:
             arrays[LATE] = pa.array(np.zeros(count, np.bool_))
         return _with_status(OutputRows(count, arrays), [WITHDRAWN] * count)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -30,24 +32,42 @@ def open_runs(worker: StreamWorker, state: BucketState) -> pa.Table:
         return _open_runs(worker, opened)
 
 
-def _open_runs(worker: StreamWorker, opened: OpenBucket) -> pa.Table:
-    names, keys = worker.bound.partition_by, opened.keys
-    all_names = [*names, "waiting_since", "rows", "next"]
+class OpenKeys(NamedTuple):
+    """The keys with an open run: their rows, and for each key the run's rows and the states that may follow."""
+
+    rows: pa.RecordBatch
+    begin: Rows
+    end: Rows
+    states: Flags
+    """The states that may consume the next row, as `[key, state]`."""
+
+
+def open_keys(worker: StreamWorker, opened: OpenBucket) -> OpenKeys | None:
+    """The keys with an open run; None if there are none."""
+    keys = opened.keys
     is_open = keys.start < keys.rows
     if opened.open_rows is None or not is_open.any():
+        return None
+    chosen = keys.select(is_open)
+    rows = opened.open_rows.take(pa.array(ranges(keys.first[is_open], chosen.rows)))
+    window = worker.worker.window(worker.batch(rows), Ordered(None, np.append(0, np.cumsum(chosen.rows))))
+    begin = chosen.first + chosen.start
+    end = np.maximum(chosen.first + chosen.rows - worker.search.needs.after, begin)
+    states = states_reached(worker.typed.plan.nfa, worker.worker.symbols(window), begin, end, chosen.start == 0)
+    return OpenKeys(rows, begin, end, states)
+
+
+def _open_runs(worker: StreamWorker, opened: OpenBucket) -> pa.Table:
+    names = worker.bound.partition_by
+    all_names = [*names, "waiting_since", "rows", "next"]
+    runs = open_keys(worker, opened)
+    if runs is None:
         return pa.table([pa.nulls(0)] * len(all_names), all_names)
-    open_keys = keys.select(is_open)
-    first = keys.first[is_open]
-    rows = opened.open_rows.take(pa.array(ranges(first, open_keys.rows)))
-    window = worker.worker.window(worker.batch(rows), Ordered(None, np.append(0, np.cumsum(open_keys.rows))))
-    begin = open_keys.first + open_keys.start
-    end = np.maximum(open_keys.first + open_keys.rows - worker.search.needs.after, begin)
-    states = states_reached(worker.typed.plan.nfa, worker.worker.symbols(window), begin, end, open_keys.start == 0)
-    starts = pa.array(begin)
-    columns = [rows.column(name).take(starts) for name in names]
-    since = rows.column(worker.gate.time_column).take(starts)
-    following = pa.array(_variables(worker, states), pa.list_(pa.string()))
-    return pa.table([*columns, since, pa.array(end - begin), following], all_names)
+    starts = pa.array(runs.begin)
+    columns = [runs.rows.column(name).take(starts) for name in names]
+    since = runs.rows.column(worker.gate.time_column).take(starts)
+    following = pa.array(_variables(worker, runs.states), pa.list_(pa.string()))
+    return pa.table([*columns, since, pa.array(runs.end - runs.begin), following], all_names)
 
 
 def states_reached(nfa: Nfa, symbols: RowSymbols, begin: Rows, end: Rows, at_first: Flags) -> Flags:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,15 @@ from ostinato.streams.bucket_state import RememberedKeys, Rows
 NO_RESULTS = OutputRows(0, {})
 
 
+class KeptFor(Enum):
+    """The reason why a stream keeps keys without an open run: the part of the query that reads their past."""
+
+    PREV = "PREV"
+    START = "^"
+    NUMBER = "MATCH_NUMBER()"
+    IDS = "match_id or run_id"
+
+
 @dataclass(frozen=True, slots=True)
 class Needs:
     """The rows around a match that the plan reads."""
@@ -34,6 +44,8 @@ class Needs:
     """Whether the plan reads MATCH_NUMBER(), so that one row of every key with a match stays."""
     after: int
     """The number of rows that must follow a row before it may be in a match."""
+    kept_for: KeptFor = KeptFor.NUMBER
+    """The reason to keep a key without an open run, if one is kept."""
 
 
 def needs_of(plan: MatchPlan) -> Needs:
@@ -44,7 +56,9 @@ def needs_of(plan: MatchPlan) -> Needs:
     # A following row shows that `A $` doesn't end at a row. INCREMENTAL MATCHES must wait for it.
     ends = any(ACCEPT_AT_END in state.choices for state in nfa.states)
     must_follow = ends and plan.bound.clause.mode is MatchMode.INCREMENTAL
-    return Needs(max(rows_around(plan).before, int(begins)), numbers, max(margins_of(plan).after, int(must_follow)))
+    before, after = rows_around(plan).before, max(margins_of(plan).after, int(must_follow))
+    kept_for = KeptFor.PREV if before else KeptFor.START if begins else KeptFor.NUMBER
+    return Needs(max(before, int(begins)), numbers, after, kept_for)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +80,8 @@ class StreamSearch:
     def __init__(self, worker: Worker, *, keeps_last_row: bool = False) -> None:
         self.worker = worker
         self.needs = needs_of(worker.plan)
-        if keeps_last_row:
-            self.needs = replace(self.needs, before=max(self.needs.before, 1))
+        if keeps_last_row and not self.needs.before:
+            self.needs = replace(self.needs, before=1, kept_for=KeptFor.IDS)
         self.within_us = worker.task.within_us
         self.at_once = worker.task.mode is MatchMode.INCREMENTAL
         self.shows_unmatched = worker.bound.clause.output is Output.ALL_ROWS_WITH_UNMATCHED

@@ -1,35 +1,51 @@
-"""`ost.stream_state`: the checkpoint of a running or stopped stream -> its open partial matches, a row for each key."""
+"""`ost.stream_state`: the checkpoint of a running or stopped stream -> its open partial matches, or counts of keys."""
 
 from __future__ import annotations
 
 import os
+from typing import get_args
 
 from pyspark.sql import DataFrame, SparkSession
 
 from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.calls.options import one_of
 from ostinato.errors import QueryError
 from ostinato.spark.checkpoints.opened import definition_of
-from ostinato.spark.clause.clause_finish import open_partial_matches
+from ostinato.spark.clause.clause_finish import state_rows
 from ostinato.spark.clause.clause_stream_definition import ClauseDefinition
+from ostinato.spark.clause.clause_stream_task import StateBy
 from ostinato.spark.rules.rules_definition import RulesDefinition
 from ostinato.spark.rules.rules_finish import open_rules
 from ostinato.spark.streams.stream_checkpoint import check_folder, open_checkpoint
 
 
 @only_our_errors()
-def stream_state(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: int | None = None) -> DataFrame:
-    """The open partial matches as of the last committed batch: partition keys, `waiting_since` (the time of the first
-    row), `rows` so far, and the variables that may come `next`.
+def stream_state(
+    spark: SparkSession,
+    checkpoint: str | os.PathLike[str],
+    *,
+    operator: int | None = None,
+    by: StateBy = "key",
+) -> DataFrame:
+    """The state of a clause as of the last committed batch, while the stream runs or after it stopped.
 
-    Conditions over the run so far count as true, so `next` may name variables that can't follow. Rows that wait for
-    the watermark aren't counted. If a query has several clauses, `operator` selects one.
+    By default, the open partial matches: partition keys, `waiting_since` (the time of the first row), `rows` so far,
+    and the variables that may come `next`. Conditions over the run so far count as true, so `next` may name variables
+    that can't follow. Rows that wait for the watermark aren't counted.
+
+    `by="reason"` counts all keys in the state by the reason why they are kept: `reason`, `keys` and `rows`.
+    `by="state"` counts the keys with an open partial match by the states of the automaton that may consume their next
+    row: `state`, `variable` and `keys`. `ost.explain` shows the automaton. If a query has several clauses, `operator`
+    selects one.
 
     For `ost.rules` the result has other columns: `rule`, `version`, `status` (active or suspended), `state` (a state of
     the rule's automaton), `next` (its variable) and `keys`, the number of keys with an open partial match there. A row
     without a state counts all keys of its rule with an open partial match.
 
     >>> stream_state(spark, "checkpoints/dips").orderBy("waiting_since").show()  # doctest: +SKIP
+    >>> stream_state(spark, "checkpoints/dips", by="reason").show()  # doctest: +SKIP
     """
+    one_of("by", by, get_args(StateBy))
     opened = open_checkpoint(spark, check_folder(spark, checkpoint), operator)
     definition = definition_of(opened)
     if isinstance(definition, RulesDefinition):
@@ -37,4 +53,4 @@ def stream_state(spark: SparkSession, checkpoint: str | os.PathLike[str], *, ope
     if not isinstance(definition, ClauseDefinition):
         content, hint = definition.keeps
         raise QueryError("NO_STATE", f"the stream of {opened.path} keeps {content}", hint=hint)
-    return open_partial_matches(definition, opened)
+    return state_rows(definition, opened, by)

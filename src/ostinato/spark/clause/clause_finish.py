@@ -8,8 +8,9 @@ from pyspark.sql import types as s
 
 from ostinato.spark.clause.clause_stream_definition import ClauseDefinition
 from ostinato.spark.clause.clause_stream_output import measured_stream, stream_schema
-from ostinato.spark.clause.clause_stream_task import OpenRuns
+from ostinato.spark.clause.clause_stream_task import StateBy, StateView
 from ostinato.spark.clause.clause_streaming import clause_task
+from ostinato.spark.clause.spark_plan import SparkQuery
 from ostinato.spark.streams.stream_buckets import ARRIVING, FinishBuckets
 from ostinato.spark.streams.stream_checkpoint import Checkpoint, with_errors_raised
 from ostinato.spark.streams.stream_operator import packed_rows
@@ -29,11 +30,28 @@ def finished_clause(definition: ClauseDefinition, opened: Checkpoint, arriving: 
     return measured_stream(query, definition.stream, with_errors_raised(buckets, finish, schema))
 
 
-def open_partial_matches(definition: ClauseDefinition, opened: Checkpoint) -> DataFrame:
-    """One row for each key with an open partial match."""
+def state_rows(definition: ClauseDefinition, opened: Checkpoint, by: StateBy) -> DataFrame:
+    """One row for each key with an open partial match, or numbers of keys by reason or by state of the automaton."""
     query = definition.query(opened.spark)
+    schema = _open_match_schema(query) if by == "key" else _COUNTED[by]
+    view = StateView(clause_task(query, definition), query.source.arrow_schema(schema), by)
+    rows = with_errors_raised(opened.buckets(), view, schema)
+    if by == "key":
+        return rows
+    numbers = [field.name for field in schema.fields if field.name in ("keys", "rows")]
+    groups = [field.name for field in schema.fields if field.name not in numbers]
+    return rows.groupBy(*groups).agg(*(F.sum(name).alias(name) for name in numbers))
+
+
+_COUNTED = {
+    "reason": s.StructType().add("reason", "string").add("keys", "long").add("rows", "long"),
+    "state": s.StructType().add("state", "long").add("variable", "string").add("keys", "long"),
+}
+
+
+def _open_match_schema(query: SparkQuery) -> s.StructType:
     types = query.source.column_types
-    schema = s.StructType(
+    return s.StructType(
         [
             *(s.StructField(name, types[name]) for name in query.bound.partition_by),
             s.StructField("waiting_since", types[query.bound.order_by[0].column]),
@@ -41,5 +59,3 @@ def open_partial_matches(definition: ClauseDefinition, opened: Checkpoint) -> Da
             s.StructField("next", s.ArrayType(s.StringType())),
         ]
     )
-    task = OpenRuns(clause_task(query, definition), query.source.arrow_schema(schema))
-    return with_errors_raised(opened.buckets(), task, schema)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
@@ -14,6 +14,9 @@ from ostinato.rows.packed_conditions import condition_places
 from ostinato.spark.streams.stream_buckets import rows_or_error, states_of
 from ostinato.spark.streams.stream_task import BucketTask, from_first_watermark
 from ostinato.streams.stream_settings import StreamSettings
+
+StateBy = Literal["key", "reason", "state"]
+"""The rows of `ost.stream_state`."""
 
 if TYPE_CHECKING:
     from ostinato.clause.stream.clause_stream import StreamWorker
@@ -46,23 +49,25 @@ class ClauseBucketTask(BucketTask):
 
 
 @dataclass(frozen=True, slots=True)
-class OpenRuns:
-    """For mapInArrow: states of buckets in, their open partial matches out, with a column for an error."""
+class StateView:
+    """For mapInArrow: states of buckets in, their open partial matches or counts of their keys out, with a column for
+    an error."""
 
     task: ClauseBucketTask
     output: pa.Schema
+    by: StateBy
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return rows_or_error(map(self._open_runs, states_of(batches)), self.output)
+        return rows_or_error(map(self._view, states_of(batches)), self.output)
 
-    def _open_runs(self, bucket: BucketState) -> pa.Table:
+    def _view(self, bucket: BucketState) -> pa.Table:
         from ostinato.clause.stream.early_stream import EarlyStream
         from ostinato.clause.stream.open_runs import open_runs
+        from ostinato.clause.stream.state_counts import keys_by_reason, keys_by_state
 
         core = self.task.worker
-        if isinstance(core, EarlyStream):
-            runs = open_runs(core.stream, core.clause_state(bucket))
-        else:
-            runs = open_runs(core, bucket)
-        columns = [column.cast(field.type) for column, field in zip(runs.columns, self.output, strict=True)]
+        worker, state = (core.stream, core.clause_state(bucket)) if isinstance(core, EarlyStream) else (core, bucket)
+        views = {"key": open_runs, "reason": keys_by_reason, "state": keys_by_state}
+        view = views[self.by](worker, state)
+        columns = [column.cast(field.type) for column, field in zip(view.columns, self.output, strict=True)]
         return pa.Table.from_arrays(columns, schema=self.output)

@@ -15,7 +15,7 @@ from pyspark.sql.streaming.stateful_processor import ListState, StatefulProcesso
 
 from ostinato.spark.streams.stream_buckets import BUCKET_STATE, DEFINITION, HEADER, OPEN_ROWS, WAITING, WAITING_HERE
 from ostinato.streams.bucket_state import EMPTY, BucketState
-from ostinato.streams.step import Counts, Step
+from ostinato.streams.step import GAUGES, Counts, Step
 from ostinato.streams.stored_segments import StoredSegments, size_of
 
 MOST_BYTES_BESIDE_HEADER = 1 << 17
@@ -25,7 +25,7 @@ _BUCKET = s.StructType(
         s.StructField(HEADER, s.BinaryType()),
         s.StructField(WAITING_HERE, s.ArrayType(s.BinaryType())),
         s.StructField("timer_ms", s.LongType()),
-        s.StructField("open_runs", s.LongType()),
+        s.StructField("gauges", s.ArrayType(s.LongType())),
         s.StructField("state_bytes", s.LongType()),
         s.StructField("open_segments", s.LongType()),
         s.StructField("open_bytes", s.LongType()),
@@ -42,7 +42,7 @@ class StoredBucket:
 
     state: BucketState
     timer_ms: int | None
-    open_runs: int
+    gauges: list[int]
     state_bytes: int
     value: tuple[Any, ...] | None
     """The stored value; None for a new bucket."""
@@ -64,8 +64,8 @@ class BucketStore:
         value = self._bucket.get()
         if value is None:
             self._definition.update((definition,))
-            return StoredBucket(EMPTY, None, 0, 0, None)
-        header, waiting, timer_ms, open_runs, state_bytes, open_segments, open_bytes, listed = value
+            return StoredBucket(EMPTY, None, [0] * len(GAUGES), 0, None)
+        header, waiting, timer_ms, gauges, state_bytes, open_segments, open_bytes, listed = value
         header, waiting = bytes(header), tuple(map(bytes, waiting))
         open_rows: Sequence[bytes] = ()
         if open_segments:
@@ -74,13 +74,13 @@ class BucketStore:
         if listed:
             size = state_bytes - len(header) - open_bytes
             here = StoredSegments(listed, size, lambda: _segments(self._waiting))
-        value = (header, list(waiting), *value[2:])
-        return StoredBucket(BucketState(header, open_rows, here), timer_ms, open_runs, state_bytes, value)
+        value = (header, list(waiting), timer_ms, list(gauges), *value[4:])
+        return StoredBucket(BucketState(header, open_rows, here), timer_ms, list(gauges), state_bytes, value)
 
     def begin(self, definition: str, state: BucketState, wake_at_us: int | None) -> None:
         """Stores the first state of a bucket. Its next step counts the open runs as new."""
         self._definition.update((definition,))
-        self.store(StoredBucket(EMPTY, None, 0, 0, None), Step(None, state, wake_at_us, Counts()))
+        self.store(StoredBucket(EMPTY, None, [0] * len(GAUGES), 0, None), Step(None, state, wake_at_us, Counts()))
 
     def stored_definition(self) -> str | None:
         """The definition that the bucket was begun with."""
@@ -102,7 +102,7 @@ class BucketStore:
             state.header,
             waiting,
             timer_ms,
-            step.counts.open_runs,
+            step.counts.gauges,
             state.size,
             len(state.open_rows),
             size_of(state.open_rows),
@@ -110,7 +110,7 @@ class BucketStore:
         )
         if value != before.value:
             self._bucket.update(value)
-        return StoredBucket(state, timer_ms, step.counts.open_runs, state.size, value)
+        return StoredBucket(state, timer_ms, step.counts.gauges, state.size, value)
 
     def _store_waiting(self, before: Sequence[bytes], after: Sequence[bytes]) -> list[bytes]:
         """The segments to store beside the header. More bytes than that go to the list."""

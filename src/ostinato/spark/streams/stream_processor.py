@@ -33,7 +33,14 @@ if TYPE_CHECKING:
     from ostinato.streams.step import Step
 
 RESULTS = f"{PREFIX}results"
-COUNTS = ("rows", "late_rows", "matches", "open_runs_change", "state_bytes_change")
+COUNTS = (
+    "rows",
+    "late_rows",
+    "matches",
+    "forgotten_keys",
+    "state_bytes_change",
+    *(f"{gauge}_change" for gauge in GAUGES),
+)
 """The counts that each bucket reports for a batch. They are added up."""
 EMITTED = s.StructType(
     [
@@ -93,9 +100,12 @@ class BucketProcessor(StatefulProcessor):
             return
         after = self._store(before, step, timer_fired=timer_fired)
         counts = step.counts
-        changes = (after.open_runs - before.open_runs, after.state_bytes - before.state_bytes)
+        changes = [
+            after.state_bytes - before.state_bytes,
+            *(now - then for now, then in zip(after.gauges, before.gauges, strict=True)),
+        ]
         packs = [*pack_results(rows), None]  # at least one row carries the counts
-        reported = (counts.rows, counts.late_rows, counts.matches, *changes)
+        reported = (counts.rows, counts.late_rows, counts.matches, counts.forgotten_keys, *changes)
         yield self._emitted(packs[0], counts=reported, details=self._details(step))
         for pack in packs[1:-1]:
             yield self._emitted(pack)
