@@ -161,6 +161,46 @@ def test_match_modes_deeply(text: str, table: pa.Table, plan: Plan) -> None:
     check(text, table, plan)
 
 
+# --- NEXT -------------------------------------------------------------------------------------------------------------
+
+_OF_NEXT = ("NEXT(x) > x", "NEXT(f)", "NEXT(x, 2) >= 0", "x < NEXT(x) AND f", "NEXT(s) = 'a' OR PREV(f)", "f", "x >= 1")
+
+
+@st.composite
+def clauses_that_look_ahead(draw: Draw) -> str:
+    """Conditions with NEXT, which wait for a row, in all places of a pattern; WITHIN may pass in the meantime."""
+    condition = st.sampled_from(_OF_NEXT)
+    measures = draw(st.sampled_from(("count(*) AS n", "NEXT(x) AS a, count(*) AS n", "NEXT(A.x, 2) AS a")))
+    skip = draw(st.sampled_from(("", "AFTER MATCH SKIP TO NEXT ROW", "AFTER MATCH SKIP TO LAST B")))
+    pattern = draw(
+        st.sampled_from(("A B", "A B+", "A* B", "A+? B?", "A B C", "A (B | C)+", "A B* $", "^ A B*", "A | B A"))
+    )
+    within = f"WITHIN INTERVAL '{draw(st.integers(0, 3))}' MINUTE" if draw(st.integers(0, 3)) else ""
+    output = draw(
+        st.sampled_from(("ONE ROW PER MATCH", "ALL ROWS PER MATCH", "ALL ROWS PER MATCH WITH UNMATCHED ROWS"))
+    )
+    if within and "UNMATCHED" not in output and draw(st.booleans()):
+        output += " SHOW TIMEOUT MATCHES"
+    modes = ("ALL MATCHES", "MAXIMAL MATCHES", "INCREMENTAL MATCHES")
+    rows = draw(st.sampled_from(modes)) if draw(st.integers(0, 4)) == 0 else f"{output} {skip}"
+    names = variables_in(pattern)
+    define = ", ".join(f"{name} AS {draw(condition)}" for name in names)
+    head = draw(st.sampled_from(("", "PARTITION BY k"))) + f" ORDER BY {draw(st.sampled_from(_ORDERS))}"
+    return f"{head} MEASURES MATCH_NUMBER() AS m, {measures} {rows} PATTERN ({pattern}) {within} DEFINE {define}"
+
+
+@given(clauses_that_look_ahead(), TABLES, plans())
+def test_conditions_that_look_ahead(text: str, table: pa.Table, plan: Plan) -> None:
+    check(text, table, plan)
+
+
+@pytest.mark.slow
+@settings(max_examples=examples(250))
+@given(clauses_that_look_ahead(), tables(most_rows=14), plans(8))
+def test_conditions_that_look_ahead_deeply(text: str, table: pa.Table, plan: Plan) -> None:
+    check(text, table, plan)
+
+
 # --- eager ------------------------------------------------------------------------------------------------------------
 
 

@@ -86,7 +86,7 @@ class RuleSearch:
     @property
     def within_us(self) -> int | None:
         """The time after which an open start expires; None if no time ends it."""
-        return None if self.search.needs.after else self.search.within_us
+        return None if self.search.needs.held_back else self.search.within_us
 
     def _of_first_rows(self) -> frozenset[int] | None:
         """The row conditions of which a match's first row meets at least one; None if keys can't be left out by them.
@@ -156,8 +156,9 @@ class RuleSearch:
         if seen is None:
             return np.zeros((len(rows.stored), count), np.bool_)
         window = self.search.worker.window(seen.batch, Ordered(None, seen.view_at))
+        window = self.search.growing(window, np.ones(len(rows.stored), np.bool_))
         start = np.searchsorted(seen.visible, standing.start)
-        end = np.maximum(seen.view_at[1:] - self.search.needs.after, start)
+        end = np.maximum(seen.view_at[1:] - self.search.needs.held_back, start)
         symbols, nfa = self.search.worker.symbols(window), self.rule.plan.plan.nfa
         reached = states_reached(nfa, symbols, start, end, start == seen.view_at[:-1])
         return np.where((standing.start < rows.stored_end)[:, None], reached, False)

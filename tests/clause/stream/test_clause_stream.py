@@ -75,6 +75,41 @@ def test_next_waits_for_the_row() -> None:
     assert tester.feed(rows("B", 2), watermark=2) == [{"f": "A", "n": "B"}]
 
 
+def looking_ahead(pattern: str, define: str, *, more: str = "", output: str = "") -> StreamTester:
+    measures = "FIRST(at) AS first, count(*) AS rows"
+    text = f"PARTITION BY k ORDER BY at MEASURES {measures} {output} PATTERN ({pattern}) {more} DEFINE {define}"
+    return StreamTester(text, COLUMNS)
+
+
+def test_next_inside_the_match_waits_for_no_further_row() -> None:
+    tester = looking_ahead("A B", "A AS kind = 'A' AND NEXT(kind) = 'B'")
+    assert starts_and_lengths(tester.feed(rows("AB"), watermark=2)) == [(1, 2)]
+
+
+def test_a_condition_with_next_ends_by_a_timer() -> None:
+    """Whatever follows, B comes too late."""
+    tester = looking_ahead("A B", "A AS kind = 'A' AND NEXT(kind) <> 'C', B AS kind = 'B'", more=WITHIN)
+    assert tester.feed([*rows("A", 5), *rows("A", 9, "q")], watermark=9) == []
+    assert (tester.open_runs, tester.wake_at_us) == (2, 15)
+    tester.advance_watermark(15)
+    assert (tester.open_runs, tester.buffered_rows, tester.wake_at_us) == (1, 1, 19)
+
+
+def test_a_row_that_waits_for_its_next_row_outlasts_the_timer() -> None:
+    """The row after B decides, however late it comes."""
+    for letter, matches in (("A", []), ("C", [(5, 2)])):
+        tester = looking_ahead("A B", "A AS kind = 'A', B AS kind = 'B' AND NEXT(kind) = 'C'", more=WITHIN)
+        assert tester.feed(rows("AB", 5), watermark=100) == []
+        assert (tester.open_runs, tester.wake_at_us) == (1, None)
+        assert starts_and_lengths(tester.feed(rows(letter, 200), watermark=200)) == matches
+
+
+def test_a_timeout_that_depends_on_a_missing_row_waits_for_it() -> None:
+    tester = looking_ahead("A B", "A AS kind = 'A' AND NEXT(kind) = 'C'", more=WITHIN, output=TIMEOUTS)
+    assert tester.feed(rows("A", 5), watermark=100) == []
+    assert starts_and_lengths(tester.feed(rows("C", 200), watermark=200)) == [(5, 1)]
+
+
 def test_incremental_matches_are_emitted_row_by_row() -> None:
     tester = StreamTester(
         "ORDER BY at MEASURES count(*) AS n INCREMENTAL MATCHES PATTERN (A B+) DEFINE A AS kind = 'A'", COLUMNS

@@ -125,7 +125,7 @@ class StreamWorker:
         keys = left.keys
         result = np.full(len(keys.rows), _NEVER)
         within = self.search.within_us
-        if within is None or self.search.needs.after:  # a row that waits for another doesn't expire by time
+        if within is None or self.search.needs.held_back:  # a row that waits for another doesn't expire by time
             return result
         is_open = keys.start < keys.rows
         result[is_open] = self.gate.times(left.open_rows)[(keys.first + keys.start)[is_open]] + within

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +14,14 @@ from ostinato.clause.matching.match_engine import SearchResult
 from ostinato.clause.matching.nfa_tables import BITS
 from ostinato.clause.matching.spans import Spans, keys_of
 from ostinato.clause.plan.match_plan import MatchPlan
+from ostinato.clause.plan.navigations import references
 from ostinato.clause.plan.rows_around import rows_around
 from ostinato.clause.plan.slicing import margins_of
-from ostinato.clause.query.clause import MatchMode, Output
+from ostinato.clause.query.clause import MatchMode, Output, SkipKind
 from ostinato.clause.task.clause_worker import Window, Worker
-from ostinato.expressions.syntax import MatchNumber, walk
+from ostinato.expressions.syntax import MatchNumber, Navigation, walk
 from ostinato.rows.batches import Mask, OutputRows
-from ostinato.rows.matches import ranges
+from ostinato.rows.matches import chosen, ranges
 from ostinato.streams.bucket_state import RememberedKeys, Rows
 
 NO_RESULTS = OutputRows(0, {})
@@ -42,8 +44,12 @@ class Needs:
     """The number of rows before the next start that stay in the state."""
     numbers: bool
     """Whether the plan reads MATCH_NUMBER(), so that one row of every key with a match stays."""
-    after: int
+    held_back: int
     """The number of rows that must follow a row before it may be in a match."""
+    after: int
+    """The number of rows that must follow a match before it comes out."""
+    guesses_next: bool
+    """Whether a condition with NEXT counts as true on a row while the row that it reads isn't here."""
     kept_for: KeptFor = KeptFor.NUMBER
     """The reason to keep a key without an open run, if one is kept."""
 
@@ -53,12 +59,41 @@ def needs_of(plan: MatchPlan) -> Needs:
     numbers = any(isinstance(node, MatchNumber) for expr in (*plan.run_conditions, *plan.slots) for node in walk(expr))
     # The state knows a key by its rows: for `^`, one row must stay to show that the key had rows.
     begins = nfa.at_start != nfa.elsewhere
-    # A following row shows that `A $` doesn't end at a row. INCREMENTAL MATCHES must wait for it.
-    ends = any(ACCEPT_AT_END in state.choices for state in nfa.states)
-    must_follow = ends and plan.bound.clause.mode is MatchMode.INCREMENTAL
-    before, after = rows_around(plan).before, max(margins_of(plan).after, int(must_follow))
+    before = rows_around(plan).before
     kept_for = KeptFor.PREV if before else KeptFor.START if begins else KeptFor.NUMBER
-    return Needs(max(before, int(begins)), numbers, after, kept_for)
+    ahead = next_rows_of(plan)
+    return Needs(max(before, int(begins)), numbers, ahead.held_back, ahead.after, ahead.guesses_next, kept_for)
+
+
+class NextRows(NamedTuple):
+    """How a stream waits for the rows that NEXT reads: see `Needs`."""
+
+    held_back: int
+    after: int
+    guesses_next: bool
+
+
+def next_rows_of(plan: MatchPlan) -> NextRows:
+    """Most plans search rows before the rows that NEXT reads have come, and hold matches back until they have.
+
+    While a row is missing, conditions that read it count as true. The matches are then a superset of the final ones, so
+    a start without a match or an open run is decided, and a preferred match that reads no missing row is final. This
+    doesn't hold for errors: a run that fails, or a SKIP TO without its row, may not be in the end.
+    """
+    clause, margins = plan.bound.clause, margins_of(plan)
+    # A following row shows that `A $` doesn't end at a row. INCREMENTAL MATCHES must wait for it.
+    if clause.mode is MatchMode.INCREMENTAL:
+        ends = any(ACCEPT_AT_END in state.choices for state in plan.nfa.states)
+        return NextRows(max(margins.after, int(ends)), 0, False)
+    reads_next = any(
+        isinstance(node, Navigation) and node.shift > 0
+        for condition in (*plan.neighbour_conditions, *plan.run_conditions)
+        for node in references(condition)
+    )
+    may_fail = bool(plan.run_conditions) or clause.skip.kind in (SkipKind.TO_FIRST, SkipKind.TO_LAST)
+    if reads_next and may_fail:
+        return NextRows(margins.after, 0, False)
+    return NextRows(0, rows_around(plan).after, reads_next)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +128,24 @@ class StreamSearch:
 
         `ended`: the keys that no row follows.
         """
+        window = self.growing(window, ~ended)
         spans, known_by_key = self._spans(keys, window, times, known_until, ended)
         searched = self.worker.search(window, spans)
-        next_start = searched.next_start
         if self.worker.plan.sequence is not None and not ended.all():
-            next_start = self._first_open(next_start, spans, window, times, known_by_key)
+            next_start = self._first_open(searched.next_start, spans, window, times, known_by_key)
+            searched = searched._replace(next_start=next_start)
+        if self.needs.after:
+            searched = self._without_waiting(searched, spans, window, ended)
+        next_start = searched.next_start
         settled = self._settled(keys, window, next_start) if self.shows_unmatched else None
         results = NO_RESULTS
         if len(searched.matches.start) or self.shows_unmatched:
             results = self.worker.output(searched.matches, window, settled)
         return self._remembered(keys, window, spans, searched, next_start, results, ended)
+
+    def growing(self, window: Window, may_grow: Mask) -> Window:
+        """The window in which conditions with NEXT count as true where these keys may still get the row."""
+        return replace(window, may_grow=may_grow) if self.needs.guesses_next else window
 
     def _spans(
         self, keys: RememberedKeys, window: Window, times: NDArray[np.int64], known_until: int, ended: Mask
@@ -111,7 +154,7 @@ class StreamSearch:
         key_at = window.columns.ordered.key_at
         first, key_end = key_at[:-1], key_at[1:]
         start = first + keys.start
-        end = np.where(ended, key_end, np.maximum(key_end - self.needs.after, start))
+        end = np.where(ended, key_end, np.maximum(key_end - self.needs.held_back, start))
         known_by_key = np.full(len(first), known_until)
         if self.within_us is not None:
             held_back = end < key_end  # rows that can't be consumed yet count as rows that follow
@@ -150,6 +193,22 @@ class StreamSearch:
         first = np.maximum(spans.end, next_start)
         np.minimum.at(first, key, start)
         return first
+
+    def _without_waiting(self, searched: SearchResult, spans: Spans, window: Window, ended: Mask) -> SearchResult:
+        """The matches whose following rows are here, up to the first other one of each key: the next start to try."""
+        key_at, matches = window.columns.ordered.key_at, searched.matches
+        key = keys_of(key_at, matches.start)
+        end = matches.start + matches.length
+        waits = (matches.length > 0) & (end + self.needs.after > key_at[key + 1]) & ~ended[key]
+        if not waits.any():
+            return searched
+        next_start = searched.next_start.copy()
+        np.minimum.at(next_start, key[waits], matches.start[waits])
+        is_final = matches.start < next_start[key]
+        number = spans.number + np.bincount(key[is_final], minlength=len(next_start))
+        return searched._replace(
+            matches=chosen(matches, is_final), next_start=next_start, number=number, ahead=searched.ahead[is_final]
+        )
 
     def _settled(self, keys: RememberedKeys, window: Window, next_start: Rows) -> NDArray[np.bool_]:
         """Rows that no later match can cover, and no earlier match has covered."""

@@ -49,6 +49,8 @@ class Window:
 
     columns: SortedColumns
     row_masks: Sequence[Mask]
+    may_grow: Mask | None = None
+    """Keys that rows may follow: a condition whose NEXT reads such a row counts as true. None: NEXT is NULL there."""
 
     def slice(self, first: int, end: int) -> Window:
         """Rows `first:end`; the rows must have arrived in order."""
@@ -165,7 +167,7 @@ class Worker:
 
     def _combined(self, window: Window, task: Task) -> tuple[list[Mask], list[int]]:
         """The masks that states need, each once, and for each state the index of its mask, or ALWAYS."""
-        row_masks, neighbours = window.row_masks, self._neighbours.masks(window.columns)
+        row_masks, neighbours = window.row_masks, self._neighbours.masks(window.columns, window.may_grow)
         timed = self._has_time(window.columns, task)
         masks: list[Mask] = []
         number: dict[tuple[int, int], int] = {(NONE, NONE): ALWAYS}

@@ -27,6 +27,7 @@ from ostinato.spark.streams.portable_processor import RecordingHandle, processor
 from ostinato.spark.streams.stream_packing import pack_results, unpack_table
 from ostinato.spark.streams.stream_task import BucketTask
 from ostinato.streams.bucket_state import OTHER_QUERY, BucketState, other_query
+from ostinato.streams.step import GAUGES
 from ostinato.streams.stored_definition import definition_changes
 
 if TYPE_CHECKING:
