@@ -45,6 +45,7 @@ class EventOptionNames(TypedDict, total=False):
     max_matches: int
     max_partial_matches: int
     buckets: int
+    match_id: str | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -105,7 +106,8 @@ def events(
     RETURN names them.
 
     `numbers` is the form of counts and sums: "decimal", "text" or "log10". The other options are `approximate`,
-    `max_matches`, `max_partial_matches` and `buckets`.
+    `max_matches`, `max_partial_matches` and `buckets`. For RETURN MATCHES, `match_id` names a column to add, with an id
+    that a match has in every run of the query.
 
     >>> import ostinato as ost
     >>> import pyarrow as pa
@@ -121,13 +123,17 @@ def events(
     if len(times) > 1:
         raise QueryError("INVALID_OPTION", f"time is one column in an event query, not {shown(time)}", hint='time="ts"')
     request = query if isinstance(query, EventsQuery) else EventsQuery(_parsed(query))
-    return replace(
+    changed = replace(
         request,
         type=request.type if type is None else type,
         time=times[0] if times else request.time,
         keys=key_names or request.keys,
         options=changed_options(request.options, options, also=("type", "time", "keys")),
     )
+    if changed.options.match_id is not None and not changed.returns_matches:
+        message = "match_id is for queries that return matches"
+        raise QueryError("INVALID_OPTION", message, hint="RETURN MATCHES, or leave match_id out")
+    return changed
 
 
 def _parsed(query: object) -> EventQuery:

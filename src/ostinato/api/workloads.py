@@ -25,6 +25,7 @@ from ostinato.api.query import ColumnNames, LocalCall, Query, default_columns
 from ostinato.api.results import Result, RunReport, small_table_like
 from ostinato.calls.bounds import Duration, LatencyRequest
 from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.calls.id_columns import NO_IDS, IdColumns
 from ostinato.calls.interruptible import interruptible, refuse_deadline
 from ostinato.calls.options import a_path, a_text, shown
 from ostinato.calls.shown_objects import shortened
@@ -170,12 +171,15 @@ class Workload(WorkloadRequest, Query):
 
         With a bound, the workload drops partial matches rather than exceed it. The report counts the dropped ones.
         `BoundRequest` and docs/workloads.md describe the bounds. The other options are those of `ost.events`, for all
-        queries: `numbers`, `approximate`, `sharing`, ...
+        queries: `numbers`, `approximate`, `sharing`, ... `match_id` adds a column to the rows of all queries that
+        return matches.
         """
         named_queries = _named(queries, names)
         workload_options = changed_options(WorkloadOptions(), options, also=BoundRequest.__slots__)
         columns = _Columns(type, time, keys)
         parsed = tuple(_read(query, name, columns, workload_options) for name, query in named_queries.items())
+        if workload_options.match_id is not None:
+            parsed = _with_match_ids(parsed, workload_options.match_id)
         if not any(isinstance(query, EventsQuery) for query in parsed):
             _refuse_number_options(options)
         request = BoundRequest(latency_bound, memory_bound, selection_ratio, batch_budget, weights, clock)
@@ -287,6 +291,19 @@ def _read(query: QuerySource, name: str, columns: _Columns, options: WorkloadOpt
             hint="ost.Workload([...], numbers=..., approximate=...)",
         )
     return replace(event_query, options=options)
+
+
+def _with_match_ids(
+    queries: Sequence[EventsQuery | ClauseQuery], match_id: str
+) -> tuple[EventsQuery | ClauseQuery, ...]:
+    """The queries with a column for ids. Event queries read it from their options; a clause may have its own."""
+    if not any(isinstance(query, ClauseQuery) or query.returns_matches for query in queries):
+        message = "match_id is for queries that return matches, and this workload has only aggregates"
+        raise QueryError("INVALID_OPTION", message, hint="leave match_id out")
+    return tuple(
+        query.with_ids(IdColumns(match_id)) if isinstance(query, ClauseQuery) and query.clause.ids == NO_IDS else query
+        for query in queries
+    )
 
 
 def _refuse_number_options(options: Mapping[str, Any]) -> None:

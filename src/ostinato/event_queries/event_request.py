@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ostinato.errors import errors_quoting
 from ostinato.event_queries.language.event_binding import TypeArgument, bind_event_query, with_keys
-from ostinato.event_queries.language.event_query import BoundEventQuery, EventQuery, GroupColumn
+from ostinato.event_queries.language.event_query import BoundEventQuery, EventQuery, GroupColumn, ReturnMatches
 from ostinato.event_queries.workload_options import WorkloadOptions
 from ostinato.expressions.types import Settings
 
@@ -24,6 +24,11 @@ class EventRequest:
     options: WorkloadOptions = WorkloadOptions()
     keys: tuple[str, ...] = ()
     """The columns of GROUP BY, if the text has none."""
+
+    @property
+    def returns_matches(self) -> bool:
+        """Whether the query lists matches. Others give aggregates over all of them."""
+        return isinstance(self.query.returns, ReturnMatches)
 
     def bound(self, columns: Sequence[str], *, case_sensitive: bool = False) -> BoundEventQuery:
         """The query, bound to the columns of its input."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from ostinato.calls.options import known_names, one_of, true_or_false, whole_number
+from ostinato.calls.options import a_text, known_names, one_of, true_or_false, whole_number
 from ostinato.clause.plan.typed_plan import DEFAULT_MAX_PARTIAL_MATCHES, MOST_PARTIAL_MATCHES
 from ostinato.event_queries.enumeration.match_limits import DEFAULT_MAX_MATCHES, MatchLimits
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS
@@ -26,6 +26,7 @@ class WorkloadOptions:
     - `max_matches`: the most matches that a task may return.
     - `max_partial_matches`: the most partial matches that it may try from one start time.
     - `buckets`: the number of parts into which the groups of a stream are hashed. Changing it needs a new checkpoint.
+    - `match_id`: the name of a column to add to the rows of queries that return matches, with the id of the match.
     """
 
     numbers: Numbers = "decimal"
@@ -34,6 +35,7 @@ class WorkloadOptions:
     max_matches: int = DEFAULT_MAX_MATCHES
     max_partial_matches: int = DEFAULT_MAX_PARTIAL_MATCHES
     buckets: int = DEFAULT_BUCKETS
+    match_id: str | None = None
 
     def __post_init__(self) -> None:
         one_of("numbers", self.numbers, get_args(Numbers))
@@ -42,6 +44,8 @@ class WorkloadOptions:
         whole_number("max_matches", self.max_matches, most=MOST_PARTIAL_MATCHES)
         whole_number("max_partial_matches", self.max_partial_matches, most=MOST_PARTIAL_MATCHES)
         whole_number("buckets", self.buckets, most=MOST_BUCKETS)
+        if self.match_id is not None:
+            a_text("match_id", self.match_id, hint="the name of a column to add")
 
     def limits(self, limit: int | None = None) -> MatchLimits:
         """The limits of a search, with the query's LIMIT."""

@@ -51,7 +51,7 @@ class LocalEvents:
         self.typed: TypedEventsPlan = type_events(
             plan, self.types.__getitem__, settings, numbers=options.numbers, approximate=options.approximate
         )
-        self.columns = trend_columns(self.typed, self.types)
+        self.columns = trend_columns(self.typed, self.types, options.match_id)
         self.options = options
         self.request = request.for_queries(names)
 

@@ -104,11 +104,15 @@ def label_runs(matches: Matches, variables: Sequence[str]) -> LabelRuns:
     is_first[offsets[:-1][matches.length > 0]] = True
     is_first[1:] |= labels[1:] != labels[:-1]
     at = np.flatnonzero(is_first)
-    names = np.array([int.from_bytes(_digest(name.encode())[:8]) for name in variables], np.uint64)
     runs = np.empty(len(at), _LABEL_RUN)
-    runs["name"] = names[labels[at]]
+    runs["name"] = name_hashes(variables)[labels[at]]
     runs["length"] = np.diff(at, append=len(labels))
     return LabelRuns(memoryview(runs.tobytes()), np.searchsorted(at, offsets) * _LABEL_RUN.itemsize)
+
+
+def name_hashes(names: Sequence[str]) -> NDArray[np.uint64]:
+    """Numbers for names, which don't depend on the other names."""
+    return np.array([int.from_bytes(_digest(name.encode())[:8]) for name in names], np.uint64)
 
 
 _LABEL_RUN = np.dtype([("name", ">u8"), ("length", ">i8")])

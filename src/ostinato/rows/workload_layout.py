@@ -30,6 +30,7 @@ class Role(enum.Enum):
     AGGREGATE = "aggregates"
     MEASURE = "measures"
     MATCH_NUMBER = "match_number"
+    MATCH_ID = "match_id"
     MATCH_START = "match_start"
     MATCH_END = "match_end"
     EVENTS = "events"

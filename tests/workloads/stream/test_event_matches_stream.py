@@ -49,9 +49,11 @@ def random_events(count: int, seed: int = 5) -> pa.Table:
 class Stream:
     """Runs queries over a stream step by step. Between steps it keeps only the serialised state."""
 
-    def __init__(self, texts: list[str], schema: pa.Schema, request: BoundRequest = UNBOUNDED) -> None:
+    def __init__(
+        self, texts: list[str], schema: pa.Schema, request: BoundRequest = UNBOUNDED, match_id: str | None = None
+    ) -> None:
         names = tuple(f"q{i}" for i in range(1, len(texts) + 1))
-        workload = ost.Workload(texts)
+        workload = ost.Workload(texts, match_id=match_id)
         self.local = LocalEvents(list(workload.events.values()), names, schema, workload.options, Settings())
         typed, limits = self.local.typed, MatchLimits()
         all_queries = frozenset(range(len(texts)))
@@ -61,7 +63,7 @@ class Stream:
         condition_bits = [(f"bit{i}", 0) for i in range(len(typed.plan.conditions))]
         shipped = self._shipped(schema.empty_table()).schema
         self.worker = SharedStreamWorker(
-            typed, names, shipped, condition_bits, shared, fingerprint=fingerprint_of(texts)
+            typed, names, shipped, condition_bits, shared, workload.options, fingerprint=fingerprint_of(texts)
         )
         self.state, self.rows, self.reports = EMPTY, [[] for _ in texts], []  # type: ignore[var-annotated]
 
@@ -100,10 +102,11 @@ def unnumbered(rows: list[dict[str, Any]]) -> list[str]:
 def test_a_stream_has_the_matches_of_a_batch(cuts: list[int]) -> None:
     table = random_events(120)
     texts = list(QUERIES.values())
-    stream = Stream(texts, table.schema)
+    stream = Stream(texts, table.schema, match_id="id")
     stream.feed(table, cuts)
-    expected = ost.Workload(texts, sharing="never").run(table)
+    expected = ost.Workload(texts, sharing="never", match_id="id").run(table)
     for number, name in enumerate(QUERIES):
+        assert len({row["id"] for row in stream.rows[number]}) == len(stream.rows[number]), name
         assert unnumbered(stream.rows[number]) == unnumbered(expected[f"q{number + 1}"].to_pylist()), name
         assert len(stream.rows[number]) > 2, name
 

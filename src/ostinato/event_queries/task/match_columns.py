@@ -15,14 +15,15 @@ from ostinato.event_queries.enumeration.match_conditions import MatchConditions
 from ostinato.event_queries.enumeration.match_limits import MatchLimits
 from ostinato.event_queries.language.event_query import BoundEventQuery
 from ostinato.event_queries.plan.event_plan import QueryPlan
-from ostinato.event_queries.plan.event_program import Events
+from ostinato.event_queries.plan.event_program import BoundKind, Events
+from ostinato.event_queries.task.event_match_ids import IdentifiedEvents, event_match_ids
 from ostinato.event_queries.task.sequences import Sequences
 from ostinato.expressions.syntax import Expr
 from ostinato.expressions.values.vectors import Vector
 from ostinato.rows.batches import Batch
 from ostinato.rows.matches import ranges
 from ostinato.rows.ordering import tie_columns
-from ostinato.rows.times import times_of
+from ostinato.rows.times import microseconds_of, times_of
 from ostinato.rows.workload_layout import OutputColumn, Role
 
 Rows = NDArray[np.int64]
@@ -177,8 +178,25 @@ class _Shown:
                 return self._taken(self.plan.bound.time, self.rows[self.offsets[1:] - 1])
             case Role.EVENTS:
                 return self._events(column.type)
+            case Role.MATCH_ID:
+                return self._ids()
             case _:
                 raise AssertionError(f"a match has no {column.role}")
+
+    def _ids(self) -> pa.Array:
+        bound, program = self.plan.bound, self.plan.programs[0]
+        has_windows = program.extent.kind is BoundKind.WINDOWS
+        return event_match_ids(
+            IdentifiedEvents(
+                self.offsets,
+                [self.scene.group_value(name, self.group) for name in bound.group_by],
+                self.window if has_windows else None,
+                self.labels,
+                program.automaton.labels,
+                microseconds_of(self._taken(bound.time, self.rows)),
+                [self._taken(name, self.rows) for name in bound.columns],
+            )
+        )
 
     def _taken(self, name: str, rows: NDArray[Any]) -> pa.Array:
         return self.scene.batch.arrays[name].take(pa.array(rows))

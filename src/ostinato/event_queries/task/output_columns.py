@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
+from ostinato.errors import QueryError
 from ostinato.event_queries.language.event_query import GroupColumn, WindowEdge
 from ostinato.event_queries.plan.event_plan import VARIABLE, QueryPlan
 from ostinato.event_queries.plan.event_program import BoundKind
@@ -16,10 +17,12 @@ from ostinato.rows.workload_layout import OutputColumn, Role
 _EDGES = {WindowEdge.START: Role.WINDOW_START, WindowEdge.END: Role.WINDOW_END}
 
 
-def trend_columns(typed: TypedEventsPlan, types: Mapping[str, pa.DataType]) -> list[list[OutputColumn]]:
-    """For each query its output columns; `types` are the types of the input's columns."""
+def trend_columns(
+    typed: TypedEventsPlan, types: Mapping[str, pa.DataType], match_id: str | None = None
+) -> list[list[OutputColumn]]:
+    """For each query its output columns; `types` are those of the input's columns. `match_id`: see `match_output`."""
     return [
-        match_output(query, types) if query.returns_matches else _aggregate_columns(query, kinds)
+        match_output(query, types, match_id) if query.returns_matches else _aggregate_columns(query, kinds)
         for query, kinds in zip(typed.plan.queries, typed.output_types, strict=True)
     ]
 
@@ -37,8 +40,8 @@ def _aggregate_columns(query: QueryPlan, kinds: tuple[pa.DataType, ...]) -> list
     return columns
 
 
-def match_output(query: QueryPlan, types: Mapping[str, pa.DataType]) -> list[OutputColumn]:
-    """The output columns of a query that returns matches."""
+def match_output(query: QueryPlan, types: Mapping[str, pa.DataType], match_id: str | None = None) -> list[OutputColumn]:
+    """The output columns of a query that returns matches. `match_id` names a column to add, with ids."""
     bound = query.bound
     columns = [OutputColumn(name, Role.GROUP, types[name], name) for name in bound.group_by]
     columns.append(OutputColumn(Role.MATCH_NUMBER.value, Role.MATCH_NUMBER, t.INT64))
@@ -47,6 +50,11 @@ def match_output(query: QueryPlan, types: Mapping[str, pa.DataType]) -> list[Out
         columns += [OutputColumn(role.value, role, kind) for role in (Role.WINDOW_START, Role.WINDOW_END)]
     columns += [OutputColumn(role.value, role, types[bound.time]) for role in (Role.MATCH_START, Role.MATCH_END)]
     columns.append(OutputColumn(Role.EVENTS.value, Role.EVENTS, events_type(bound.columns, types)))
+    if match_id is not None:
+        if match_id.lower() in (column.name.lower() for column in columns):
+            hint = "give the column with ids another name"
+            raise QueryError("DUPLICATE_COLUMN", f"two output columns are named '{match_id}'", hint=hint)
+        columns.append(OutputColumn(match_id, Role.MATCH_ID, t.STRING))
     return columns
 
 

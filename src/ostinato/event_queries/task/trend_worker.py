@@ -83,7 +83,9 @@ class TrendWorker:
                 together = self.shared.find(stream, scene, statistics)
                 for query, matches in together.matches.items():
                     plan = self.plan.queries[query]
-                    columns[query] = shown_matches(plan, output_of(plan, scene), scene, matches, plan.limit)
+                    columns[query] = shown_matches(
+                        plan, output_of(plan, scene, self.options), scene, matches, plan.limit
+                    )
                 reports += [] if together.report is None else [together.report]
             for query in self.plan.queries_of(stream):
                 if self.plan.queries[query].returns_matches and query not in columns:
@@ -209,15 +211,15 @@ class TrendWorker:
         try:
             if query not in self.conditions:
                 self.conditions[query] = run_conditions(self.typed, query)
-            return match_columns(plan, output_of(plan, scene), scene, limits, self.conditions[query])
+            return match_columns(plan, output_of(plan, scene, self.options), scene, limits, self.conditions[query])
         except MatchError as error:
             where = f", in query '{self.names[query]}'" if self.names[query] else ""
             raise MatchError(error.code, f"{error.message}{where}", hint=error.hint) from None
 
 
-def output_of(plan: QueryPlan, scene: Scene) -> list[OutputColumn]:
+def output_of(plan: QueryPlan, scene: Scene, options: WorkloadOptions) -> list[OutputColumn]:
     """The columns of a query that returns matches, with the types of the current rows."""
-    return match_output(plan, {name: array.type for name, array in scene.batch.arrays.items()})
+    return match_output(plan, {name: array.type for name, array in scene.batch.arrays.items()}, options.match_id)
 
 
 def has_one_row(plan: QueryPlan) -> bool:

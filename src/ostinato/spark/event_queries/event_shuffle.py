@@ -98,7 +98,7 @@ class Shuffle:
         for name in self.typed.plan.keys:
             source.arrow_column(name)
         self._check_run_conditions()
-        self.columns = trend_columns(self.typed, _ArrowTypes(self))
+        self.columns = trend_columns(self.typed, _ArrowTypes(self), options.match_id)
         self.shared = self._shared()
 
     def _shared(self) -> SharedPlans | None:

@@ -142,7 +142,7 @@ class SharedStreamWorker:
         for query, of_pattern in zip(self.shared.queries, step.matches, strict=True):
             plan = self.worker.plan.queries[query]
             matches = arrival.matches(of_pattern)
-            shown = shown_matches(plan, output_of(plan, scene), scene, matches, numbered=False)
+            shown = shown_matches(plan, output_of(plan, scene, self.worker.options), scene, matches, numbered=False)
             columns.append(shown if matches.count else None)
         reports = () if step.report is None else (step.report,)
         carried = _Carried(step.state, self._needed_rows(arrival, numbers, step.rows_needed, before, rows))
