@@ -30,7 +30,7 @@ from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import QueryError
 from ostinato.rows.arrow_tables import spark_dataframe
 from ostinato.spark.clause.clause_options import DEFAULT_OPTIONS, ClauseOptions, End, Skew, SortBy
-from ostinato.streams.stream_settings import Emit, Late
+from ostinato.streams.stream_settings import Emit, Late, OnChange
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,6 +52,7 @@ class ClauseOptionNames(TypedDict, total=False):
     decision_time: str | None
     forget_keys_after: str | None
     emit: Emit
+    on_change: OnChange
     match_id: str | None
     run_id: str | None
     history: DataFrame | None

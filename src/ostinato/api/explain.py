@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -24,11 +25,14 @@ from ostinato.api.any_query import QuerySource, as_query
 from ostinato.api.clauses import MatchRecognizeQuery
 from ostinato.api.correlations import CorrelationQuery
 from ostinato.api.paths import PathsQuery
-from ostinato.api.query import ColumnNames
+from ostinato.api.query import ColumnNames, default_columns
 from ostinato.api.results import Result
 from ostinato.api.workloads import WorkloadResult
 from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.calls.options import shown
 from ostinato.calls.shown_objects import short_repr, text_block
+from ostinato.clause.language.clause_parser import DefaultColumns
+from ostinato.clause.language.clause_query import as_clause_query
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import QueryError
 from ostinato.event_queries.event_request import EventRequest
@@ -50,6 +54,7 @@ from ostinato.funnels.funnel import Funnel
 from ostinato.funnels.funnel_clause import funnel_clause
 from ostinato.pictures.automaton_svg import Picture, draw_automata
 from ostinato.pictures.html_blocks import svg_block
+from ostinato.rows.arrow_tables import is_spark_dataframe
 from ostinato.rows.table_kinds import TableLike
 from ostinato.summaries.summary_request import SummaryRequest
 from ostinato.workloads.workload_request import WorkloadRequest
@@ -88,6 +93,7 @@ def explain(
     keys: ColumnNames = None,
     time: ColumnNames = None,
     type: TypeArgument = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Explanation:
     """Explains how Ostinato reads and runs a query: pattern, automaton, conditions, columns sent, engine, Spark plan.
 
@@ -98,9 +104,16 @@ def explain(
     table name. Without it, the columns are those that the query mentions, and their types are unknown. `keys`, `time`
     and `type` name the columns for clauses that the text leaves out, as in `ost.match`.
 
+    `checkpoint` is that of a stream: the text ends with what a restart with this clause would change, and whether the
+    state can go on. `table` is then the streaming DataFrame.
+
     >>> print(explain("PATTERN SEQ(A, B+) RETURN COUNT(*)", type="kind", time="ts").text.splitlines()[0])
     1. The query as understood
     """
+    if checkpoint is not None:
+        explained = explain(query, table, keys=keys, time=time, type=type)
+        lines = _change_report(query, table, default_columns(keys, time), checkpoint)
+        return Explanation(f"{explained.text}\n\n{underlined('The checkpoint', lines)}", explained.svg)
     names_its_columns = isinstance(query, Result) or _is_sql(query)
     if names_its_columns and any(given is not None for given in (keys, time, type)):
         hint = "leave them out: a statement and a result name their columns themselves"
@@ -127,6 +140,17 @@ def explain(
         return _clauses(funnel_clause(query), None)  # the clause orders by a column that only the run adds
     assert isinstance(query, MatchRecognizeQuery)
     return _clauses(query.clause_query.clause, table)
+
+
+def _change_report(query: Any, table: Any, defaults: DefaultColumns, checkpoint: str | os.PathLike[str]) -> list[str]:
+    """The differences between a clause and the one that the checkpoint's stream ran with."""
+    if not is_spark_dataframe(table):
+        raise QueryError("INVALID_OPTION", f"with checkpoint=, table is the streaming DataFrame, not {shown(table)}")
+    from ostinato.spark.checkpoints.change_report import change_report
+
+    options = query.options if isinstance(query, MatchRecognizeQuery) else None
+    clause = query.clause_query if options else as_clause_query(query, defaults)
+    return change_report(clause.clause, table, options, checkpoint)
 
 
 def _is_sql(query: object) -> bool:

@@ -37,7 +37,12 @@ def packed_masks(masks: Sequence[Mask], rows: int) -> dict[str, pa.Array]:
     >>> packed_masks([np.array([True, False]), np.array([True, True])], rows=2)["__ost_bits0"].to_pylist()
     [3, 2]
     """
-    columns = {name: np.zeros(rows, np.int64) for name in bits_columns(len(masks))}
-    for mask, (name, bit) in zip(masks, condition_places(len(masks)), strict=True):
+    return packed_bits(masks, condition_places(len(masks)), rows)
+
+
+def packed_bits(masks: Sequence[Mask], places: Sequence[ConditionPlace], rows: int) -> dict[str, pa.Array]:
+    """The columns that hold the masks, each at its place."""
+    columns = {name: np.zeros(rows, np.int64) for name, _ in places}
+    for mask, (name, bit) in zip(masks, places, strict=True):
         columns[name] |= mask.astype(np.int64) << bit
     return {name: pa.array(bits) for name, bits in columns.items()}

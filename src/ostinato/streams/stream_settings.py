@@ -12,6 +12,7 @@ from ostinato.expressions.intervals import parse_interval
 
 Late = Literal["drop", "show"]
 Emit = Literal["final", "early"]
+OnChange = Literal["refuse", "keep"]
 
 
 DEFAULT_BUCKETS = 64
@@ -53,10 +54,19 @@ class StreamSettings:
 
     emit: Emit = "final"
     """Whether preliminary rows are shown too: those that the end of input would give now."""
+    on_change: OnChange = "refuse"
+    """Whether a restart with another clause is refused, or goes on with the rows of the state."""
 
     def __post_init__(self) -> None:
         one_of("emit", self.emit, get_args(Emit))
         one_of("late", self.late, get_args(Late))
+        one_of("on_change", self.on_change, get_args(OnChange))
+        if self.emit == "early" and self.on_change == "keep":
+            raise QueryError(
+                "INVALID_OPTION",
+                'on_change="keep" is for streams with emit="final"',
+                hint="preliminary rows of another query can't be taken back: start with a new checkpoint",
+            )
         true_or_false("eager", self.eager)
         whole_number("buckets", self.buckets, most=MOST_BUCKETS)
         if self.decision_time is not None:

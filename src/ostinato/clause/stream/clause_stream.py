@@ -64,12 +64,21 @@ class StreamWorker:
         self.fingerprint = fingerprint
 
     def advance(
-        self, state: BucketState, arrived: pa.Table | None, watermark_us: int, *, finished: bool = False
+        self,
+        state: BucketState,
+        arrived: pa.Table | None,
+        watermark_us: int,
+        *,
+        finished: bool = False,
+        all_keys: bool = False,
     ) -> Step[OutputRows]:
-        """One step (`StreamCore.advance`). Results have columns only where they have rows."""
+        """One step (`StreamCore.advance`). Results have columns only where they have rows.
+
+        `all_keys`: keys without new rows are searched, too, because the query has changed.
+        """
         before = open_state(state, self.fingerprint)
         intake = self.gate.take_in(state, before, arrived, watermark_us, finished=finished)
-        layout = self._layout(before, intake, finished)
+        layout = self._layout(before, intake, all_keys=finished or all_keys)
         searched = self._searched(before, intake, layout, finished) if len(layout.keys) else _Searched(None, before)
         key_matches, left = searched.key_matches, searched.left
         after = EMPTY
@@ -100,7 +109,7 @@ class StreamWorker:
 
     # --- keys and rows of the step ---
 
-    def _layout(self, before: OpenBucket, intake: Intake, finished: bool) -> KeyLayout:
+    def _layout(self, before: OpenBucket, intake: Intake, *, all_keys: bool) -> KeyLayout:
         keys = before.keys
         key_of = key_numbers(self.remembered_keys(before), intake.released, self.bound.partition_by)
         if intake.released is None:
@@ -111,7 +120,7 @@ class StreamWorker:
         ends = self._expiry(before)
         due = (ends > before.known_until) & (ends <= intake.known_until)
         due |= self._forgotten_at(before) <= intake.known_until
-        return lay_out(keys, np.ones(len(keys.rows), np.bool_) if finished else due, rows, key_of)
+        return lay_out(keys, np.ones(len(keys.rows), np.bool_) if all_keys else due, rows, key_of)
 
     def remembered_keys(self, opened: OpenBucket) -> list[pa.Array] | None:
         """The columns of the keys in the state; None if there are no keys."""

@@ -47,7 +47,7 @@ def match_dataframe(
     if options.history is not None or not until_end.is_default:
         raise QueryError(
             "INVALID_OPTION",
-            "late, eager, buckets, decision_time, forget_keys_after, emit and history are for streaming DataFrames",
+            "history and the options of streams (late, eager, buckets, ...) are for streaming DataFrames",
             hint="this DataFrame is a batch: leave them out",
         )
     return match_open_batch(planned, options.stream) if is_open else match_batch(planned, options.batch)

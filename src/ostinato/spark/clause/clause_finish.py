@@ -19,9 +19,10 @@ from ostinato.spark.streams.stream_packing import BUCKET, ROWS
 
 def finished_clause(definition: ClauseDefinition, opened: Checkpoint, arriving: DataFrame | None = None) -> DataFrame:
     """The rows that the end of input would give, after the rows that still arrive."""
+    definition = definition.that_keeps()
     query = definition.query(opened.spark, arriving)
     task, schema = clause_task(query, definition), stream_schema(query, definition.stream)
-    buckets = opened.buckets()
+    buckets = opened.buckets(with_definition=True)
     if arriving is not None:
         packed = packed_rows(query.shipped, query.bound.partition_by, definition.stream.buckets, task)
         packs = packed.groupBy(BUCKET).agg(F.collect_list(ROWS).alias(ARRIVING))
@@ -32,10 +33,11 @@ def finished_clause(definition: ClauseDefinition, opened: Checkpoint, arriving: 
 
 def state_rows(definition: ClauseDefinition, opened: Checkpoint, by: StateBy) -> DataFrame:
     """One row for each key with an open partial match, or numbers of keys by reason or by state of the automaton."""
+    definition = definition.that_keeps()
     query = definition.query(opened.spark)
     schema = _open_match_schema(query) if by == "key" else _COUNTED[by]
     view = StateView(clause_task(query, definition), query.source.arrow_schema(schema), by)
-    rows = with_errors_raised(opened.buckets(), view, schema)
+    rows = with_errors_raised(opened.buckets(with_definition=True), view, schema)
     if by == "key":
         return rows
     numbers = [field.name for field in schema.fields if field.name in ("keys", "rows")]

@@ -23,7 +23,7 @@ from ostinato.spark.streams.stream_definition import (
 )
 from ostinato.streams.stream_settings import StreamSettings
 
-_OF_OUTPUT = ("late", "decision_time")
+_OF_OUTPUT = ("late", "decision_time", "on_change")
 """Options of a stream that its state doesn't depend on."""
 
 
@@ -80,6 +80,11 @@ class ClauseDefinition(StreamDefinition):
             **options,
             "history": self.has_history,
         }
+
+    def that_keeps(self) -> ClauseDefinition:
+        """The same, for reading states of earlier definitions, which it went on with."""
+        is_early = self.stream.emit == "early"  # states of such streams can't be carried over
+        return self if is_early else replace(self, stream=replace(self.stream, on_change="keep"))
 
     def query(self, spark: SparkSession, rows: DataFrame | None = None) -> SparkQuery:
         """The plan over these rows, or over an empty input with the same columns."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
 from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.rows.column_names import DECIDED
 from ostinato.rows.packed_conditions import condition_places
-from ostinato.spark.streams.stream_buckets import rows_or_error, states_of
+from ostinato.spark.streams.stream_buckets import CheckpointBucket, buckets_of, rows_or_error
 from ostinato.spark.streams.stream_task import BucketTask, from_first_watermark
 from ostinato.streams.stream_settings import StreamSettings
 
@@ -40,6 +40,13 @@ class ClauseBucketTask(BucketTask):
         stream = StreamWorker(self.typed, conditions, self.settings, self.fingerprint)
         return EarlyStream(stream) if self.settings.emit == "early" else stream
 
+    def carried_over(self, state: BucketState, stored: str) -> BucketState:
+        from ostinato.spark.clause.kept_state import kept_state
+
+        if self.settings.on_change == "refuse":
+            return BucketTask.carried_over(self, state, stored)
+        return kept_state(self, state, stored)
+
     def rows(self, results: OutputRows) -> pa.Table:
         if not results.count:
             return self.output.empty_table()
@@ -58,16 +65,21 @@ class StateView:
     by: StateBy
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return rows_or_error(map(self._view, states_of(batches)), self.output)
+        return rows_or_error(map(self._view, buckets_of(batches)), self.output)
 
-    def _view(self, bucket: BucketState) -> pa.Table:
+    def _view(self, bucket: CheckpointBucket) -> pa.Table:
         from ostinato.clause.stream.early_stream import EarlyStream
         from ostinato.clause.stream.open_runs import open_runs
         from ostinato.clause.stream.state_counts import keys_by_reason, keys_by_state
 
         core = self.task.worker
-        worker, state = (core.stream, core.clause_state(bucket)) if isinstance(core, EarlyStream) else (core, bucket)
         views = {"key": open_runs, "reason": keys_by_reason, "state": keys_by_state}
-        view = views[self.by](worker, state)
+
+        def viewed(state: BucketState, **_: Any) -> pa.Table:
+            if isinstance(core, EarlyStream):
+                return views[self.by](core.stream, core.clause_state(state))
+            return views[self.by](core, state)
+
+        view = bucket.with_changes(self.task, viewed)
         columns = [column.cast(field.type) for column, field in zip(view.columns, self.output, strict=True)]
         return pa.Table.from_arrays(columns, schema=self.output)

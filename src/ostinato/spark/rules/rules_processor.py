@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
@@ -48,18 +48,8 @@ class RulesProcessor(BucketProcessor):
         arrived = unpack_table(packs, self.task.shipped)
         return self._advance(arrived, timerValues, changes=changes, reports=key[0] == REPORTING_BUCKET)
 
-    def _step(
-        self,
-        state: BucketState,
-        arrived: pa.Table,
-        watermark_us: int,
-        changes: Sequence[str] = (),
-        reports: bool = False,
-    ) -> Step[Any]:
-        step: Step[Any] = self.task.worker.advance(
-            state, arrived, watermark_us, changes=changes, reports=reports, read_rules=self._read_rules
-        )
-        return step
+    def _step(self, state: BucketState, arrived: pa.Table, watermark_us: int, **more: Any) -> Step[Any]:
+        return super()._step(state, arrived, watermark_us, read_rules=self._read_rules, **more)
 
     def _details(self, step: Step[Any]) -> str | None:
         """The processor time of the rules that took most of it, in nanoseconds."""

@@ -34,7 +34,7 @@ from ostinato.spark.session.session_settings import check_spark, session_setting
 from ostinato.spark.shipping.sql_with_frames import Args, Piece, ask_spark
 from ostinato.spark.statements.statement_arguments import check_tables, parameter_values
 from ostinato.spark.streams.stream_history import check_history
-from ostinato.streams.stream_settings import DEFAULT_BUCKETS, Emit, Late, StreamSettings
+from ostinato.streams.stream_settings import DEFAULT_BUCKETS, Emit, Late, OnChange, StreamSettings
 
 
 @only_our_errors()
@@ -53,6 +53,7 @@ def sql(
     decision_time: str | None = None,
     forget_keys_after: str | None = None,
     emit: Emit = "final",
+    on_change: OnChange = "refuse",
     match_id: str | None = None,
     run_id: str | None = None,
     history: DataFrame | None = None,
@@ -69,9 +70,10 @@ def sql(
 
     For clauses over streaming DataFrames (docs/streaming.md): `late` rows are dropped or shown, rows of `eager` streams
     arrive in order, `buckets` is the number of buckets of keys, `decision_time` names a column to add, and keys that
-    are silent for longer than `forget_keys_after` ("30 days") are forgotten. `history` has earlier rows of the
-    streaming table, after which the stream starts; it is for statements with one clause. On a batch, `end="open"`
-    leaves out the matches that later rows may change.
+    are silent for longer than `forget_keys_after` ("30 days") are forgotten. With `on_change="keep"`, a restart with
+    another clause goes on with the rows of the state. `history` has earlier rows of the streaming table, after which
+    the stream starts; it is for statements with one clause. On a batch, `end="open"` leaves out the matches that later
+    rows may change.
 
     `match_id` and `run_id` name columns to add to the rows of each clause: ids that a match keeps in every run of the
     query, on batches and streams.
@@ -92,7 +94,7 @@ def sql(
     options = ClauseOptions(
         Limits(max_partial_matches),
         BatchOptions(sort, memory_budget, skew, end),
-        StreamSettings(late, eager, buckets, decision_time, forget_keys_after, emit),
+        StreamSettings(late, eager, buckets, decision_time, forget_keys_after, emit, on_change),
         IdColumns(match_id, run_id),
         history,
     )

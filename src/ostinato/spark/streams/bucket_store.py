@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pyspark import TaskContext
 from pyspark.sql import types as s
 from pyspark.sql.streaming.stateful_processor import ListState, StatefulProcessorHandle
 
@@ -33,7 +34,9 @@ _BUCKET = s.StructType(
     ]
 )
 _SEGMENT = s.StructType([s.StructField("segment", s.BinaryType())])
-_TEXT = s.StructType([s.StructField("json", s.StringType())])
+_TEXT = s.StructType([s.StructField("json", s.StringType()), s.StructField("since_batch", s.LongType())])
+_BATCH = "streaming.sql.batchId"
+"""The property by which Spark tells tasks the number of the batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ class BucketStore:
         """The state of the bucket. A new bucket also stores the definition."""
         value = self._bucket.get()
         if value is None:
-            self._definition.update((definition,))
+            self.store_definition(definition)
             return StoredBucket(EMPTY, None, [0] * len(GAUGES), 0, None)
         header, waiting, timer_ms, gauges, state_bytes, open_segments, open_bytes, listed = value
         header, waiting = bytes(header), tuple(map(bytes, waiting))
@@ -79,11 +82,17 @@ class BucketStore:
 
     def begin(self, definition: str, state: BucketState, wake_at_us: int | None) -> None:
         """Stores the first state of a bucket. Its next step counts the open runs as new."""
-        self._definition.update((definition,))
+        self.store_definition(definition)
         self.store(StoredBucket(EMPTY, None, [0] * len(GAUGES), 0, None), Step(None, state, wake_at_us, Counts()))
 
+    def store_definition(self, definition: str) -> None:
+        """Stores it with the number of the batch. The latest of all buckets is the one that the stream ran with."""
+        context = TaskContext.get()
+        batch = None if context is None else context.getLocalProperty(_BATCH)
+        self._definition.update((definition, int(batch or 0)))
+
     def stored_definition(self) -> str | None:
-        """The definition that the bucket was begun with."""
+        """The definition that the state of the bucket belongs to."""
         stored = self._definition.get()
         return None if stored is None else str(stored[0])
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -13,8 +13,11 @@ from ostinato.errors import carried
 from ostinato.kernels.constants import NO_TIME
 from ostinato.rows.column_names import ERROR
 from ostinato.spark.streams.stream_packing import unpack_table
-from ostinato.spark.streams.stream_task import BucketTask
+from ostinato.spark.streams.stream_task import BucketTask, with_changes
 from ostinato.streams.bucket_state import BucketState
+from ostinato.streams.step import Step
+
+T = TypeVar("T")
 
 ARRIVING = "arriving"
 """The packs of rows that reach a bucket before the end of its input."""
@@ -23,14 +26,29 @@ BUCKET_STATE, OPEN_ROWS, WAITING, DEFINITION = "bucket", "open_rows", "waiting",
 HEADER, WAITING_HERE = "header", "waiting_here"
 
 
-def states_of(batches: Iterable[pa.RecordBatch]) -> Iterator[BucketState]:
-    """For workers: the rows of `Checkpoint.buckets` as states."""
-    for batch in batches:
-        yield from map(_state_of, batch.to_pylist())
+@dataclass(frozen=True, slots=True)
+class CheckpointBucket:
+    """A row of `Checkpoint.buckets`."""
+
+    state: BucketState
+    definition: str | None
+    """The definition that the state belongs to, where the row has it."""
+    arriving: list[bytes]
+    """Packs of rows that reach the bucket before the end of its input."""
+
+    @staticmethod
+    def of(row: dict[str, Any]) -> CheckpointBucket:
+        state = BucketState(row[HEADER] or b"", tuple(row[OPEN_ROWS] or ()), tuple(row[WAITING] or ()))
+        return CheckpointBucket(state, row.get(DEFINITION), row.get(ARRIVING) or [])
+
+    def with_changes(self, task: BucketTask, advance: Callable[..., T]) -> T:
+        """The outcome of `advance` for the state, after the changes of the query since the bucket had rows."""
+        return with_changes(task, advance, self.state, lambda: self.definition)[0]
 
 
-def _state_of(row: dict[str, Any]) -> BucketState:
-    return BucketState(row[HEADER] or b"", tuple(row[OPEN_ROWS] or ()), tuple(row[WAITING] or ()))
+def buckets_of(batches: Iterable[pa.RecordBatch]) -> Iterator[CheckpointBucket]:
+    """For workers: the rows of `Checkpoint.buckets`."""
+    return (CheckpointBucket.of(row) for batch in batches for row in batch.to_pylist())
 
 
 def rows_or_error(tables: Iterator[pa.Table], output: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -57,11 +75,13 @@ class FinishBuckets:
     watermark_us: int = NO_TIME
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows = (row for batch in batches for row in batch.to_pylist())
-        return rows_or_error(map(self._last_rows, rows), self.task.output)
+        return rows_or_error(map(self._last_rows, buckets_of(batches)), self.task.output)
 
-    def _last_rows(self, row: dict[str, Any]) -> pa.Table:
-        packs = row.get(ARRIVING)
-        arrived = unpack_table(packs, self.task.shipped) if packs else None
-        step = self.task.worker.advance(_state_of(row), arrived, self.watermark_us, finished=True)
-        return self.task.rows(step.results)
+    def _last_rows(self, bucket: CheckpointBucket) -> pa.Table:
+        arrived = unpack_table(bucket.arriving, self.task.shipped) if bucket.arriving else None
+
+        def last_step(state: BucketState, **more: Any) -> Step[Any]:
+            step: Step[Any] = self.task.worker.advance(state, arrived, self.watermark_us, finished=True, **more)
+            return step
+
+        return self.task.rows(bucket.with_changes(self.task, last_step).results)

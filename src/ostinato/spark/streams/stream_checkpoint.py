@@ -47,8 +47,8 @@ class Checkpoint:
         return reader.option("stateVarName", name).option("flattenCollectionTypes", by_entry).load(self.path)
 
     def definition(self) -> str:
-        """The query's definition as JSON. Every bucket stores it."""
-        row = self.variable(DEFINITION).select("value.json").first()
+        """The query's definition as JSON: the latest one that a bucket stores."""
+        row = self.variable(DEFINITION).select("value.json", "value.since_batch").orderBy(F.desc("since_batch")).first()
         if row is None:
             raise QueryError("NO_STATE", f"the stream of {self.path} has seen no rows yet")
         return str(row[0])
@@ -60,14 +60,21 @@ class Checkpoint:
             watermark_ms = next(json.loads(line[0])[_WATERMARK_MS] for line in lines if _WATERMARK_MS in line[0])
             return int(watermark_ms) * 1000 if watermark_ms > 0 else NO_TIME
 
-    def buckets(self) -> DataFrame:
-        """One row for each bucket: its number, its header, and its segments as arrays that may be NULL."""
+    def buckets(self, *, with_definition: bool = False) -> DataFrame:
+        """One row for each bucket: its number, its header, and its segments as arrays that may be NULL.
+
+        `with_definition`: also the definition that the state belongs to, which may be older than `definition()`.
+        """
         frame = self.variable(BUCKET_STATE).select(bucket_number(), f"value.{HEADER}", f"value.{WAITING_HERE}")
         for name in (OPEN_ROWS, WAITING):
             segments = self.variable(name).select(bucket_number(), F.col("list_value.segment").alias(name))
             frame = frame.join(segments, BUCKET, "left")
         waiting = F.when(F.size(WAITING_HERE) > 0, F.col(WAITING_HERE)).otherwise(F.col(WAITING))
-        return frame.withColumn(WAITING, waiting).drop(WAITING_HERE)
+        frame = frame.withColumn(WAITING, waiting).drop(WAITING_HERE)
+        if not with_definition:
+            return frame
+        definitions = self.variable(DEFINITION).select(bucket_number(), F.col("value.json").alias(DEFINITION))
+        return frame.join(definitions, BUCKET, "left")
 
 
 def bucket_number() -> Column:

@@ -18,17 +18,16 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 
 from ostinato.calls.foreign_errors import ours_or_raise
-from ostinato.errors import OstinatoError, carried
+from ostinato.errors import carried
 from ostinato.kernels.constants import NO_TIME
 from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.spark.shipping.worker_check import Rebuilt, Reduced
 from ostinato.spark.streams.bucket_store import BucketStore, StoredBucket
 from ostinato.spark.streams.portable_processor import RecordingHandle, processor_or_stand_in
 from ostinato.spark.streams.stream_packing import pack_results, unpack_table
-from ostinato.spark.streams.stream_task import BucketTask
-from ostinato.streams.bucket_state import OTHER_QUERY, BucketState, other_query
+from ostinato.spark.streams.stream_task import BucketTask, with_changes
+from ostinato.streams.bucket_state import BucketState
 from ostinato.streams.step import GAUGES
-from ostinato.streams.stored_definition import definition_changes
 
 if TYPE_CHECKING:
     from ostinato.streams.step import Step
@@ -94,11 +93,14 @@ class BucketProcessor(StatefulProcessor):
         """Loads, advances, stores and emits. `more` is for the `_step` of a subclass."""
         try:
             before = self._stored.load(self.task.definition)
-            step = self._step(before.state, arrived, self._watermark_us(now), **more)
+            advance = functools.partial(self._step, arrived=arrived, watermark_us=self._watermark_us(now), **more)
+            step, is_changed = with_changes(self.task, advance, before.state, self._stored.stored_definition)
             rows = self.task.rows(step.results)
         except Exception as error:  # sent as a row: Spark would wrap an exception in a Python traceback
-            yield self._emitted(error=carried(self._explained(ours_or_raise(error))))
+            yield self._emitted(error=carried(ours_or_raise(error)))
             return
+        if is_changed:
+            self._stored.store_definition(self.task.definition)
         after = self._store(before, step, timer_fired=timer_fired)
         counts = step.counts
         changes = [
@@ -111,14 +113,8 @@ class BucketProcessor(StatefulProcessor):
         for pack in packs[1:-1]:
             yield self._emitted(pack)
 
-    def _explained(self, error: OstinatoError) -> OstinatoError:
-        """The error. If the state is of another query, it says how the stored definition differs."""
-        stored = self._stored.stored_definition() if error.code == OTHER_QUERY else None
-        changes = [] if stored is None else definition_changes(stored, self.task.definition)
-        return other_query("; ".join(changes)) if changes else error
-
-    def _step(self, state: BucketState, arrived: pa.Table, watermark_us: int) -> Step[Any]:
-        step: Step[Any] = self.task.worker.advance(state, arrived, watermark_us)
+    def _step(self, state: BucketState, arrived: pa.Table, watermark_us: int, **more: Any) -> Step[Any]:
+        step: Step[Any] = self.task.worker.advance(state, arrived, watermark_us, **more)
         return step
 
     def _details(self, step: Step[Any]) -> str | None:

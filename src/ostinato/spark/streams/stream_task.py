@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.errors import MatchError
 from ostinato.rows.column_names import DECIDED
+from ostinato.streams.bucket_state import OTHER_QUERY, BucketState, other_query
 from ostinato.streams.step import StreamCore
+from ostinato.streams.stored_definition import definition_changes
+
+T = TypeVar("T")
 
 FIRST_WATERMARK_US = 0
 """Spark's first watermark. Rows with an earlier decision time would be late for operators that follow."""
@@ -32,6 +38,11 @@ class BucketTask(ABC):
     @abstractmethod
     def new_core(self) -> StreamCore[Any]:
         """The core that runs the query."""
+
+    def carried_over(self, state: BucketState, stored: str) -> BucketState:
+        """The state of a bucket that has another definition. Raises STATE_OF_OTHER_QUERY with the differences, unless a
+        system can go on with it."""
+        raise other_query("; ".join(definition_changes(stored, self.definition)) or "its fingerprint differs")
 
     @abstractmethod
     def rows(self, results: Any) -> pa.Table:
@@ -64,6 +75,19 @@ class _ByKey:
 @functools.lru_cache(maxsize=8)
 def _core(key: _ByKey) -> StreamCore[Any]:
     return key.task.new_core()
+
+
+def with_changes(
+    task: BucketTask, advance: Callable[..., T], state: BucketState, stored: Callable[[], str | None]
+) -> tuple[T, bool]:
+    """The outcome of `advance(state)`, and whether the state was carried over from another definition first."""
+    try:
+        return advance(state), False
+    except MatchError as error:
+        definition = stored() if error.code == OTHER_QUERY else None
+        if definition is None:
+            raise
+    return advance(task.carried_over(state, definition), all_keys=True), True
 
 
 def with_decided(table: pa.Table, decided_us: int) -> pa.Table:

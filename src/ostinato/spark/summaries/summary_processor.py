@@ -29,9 +29,8 @@ class SummaryProcessor(BucketProcessor):
         super().init(handle)
         self._pages = handle.getMapState(PAGES, _NUMBER, _PAGE)
 
-    def _step(self, state: BucketState, arrived: pa.Table, watermark_us: int) -> Step[Any]:
-        step: Step[Any] = self.task.worker.advance(state, arrived, watermark_us, read_page=self._page)
-        return step
+    def _step(self, state: BucketState, arrived: pa.Table, watermark_us: int, **more: Any) -> Step[Any]:
+        return super()._step(state, arrived, watermark_us, read_page=self._page, **more)
 
     def _page(self, number: int) -> bytes | None:
         row = self._pages.getValue((number,))

@@ -1,0 +1,68 @@
+"""`on_change=`: a stream restarted with another clause. Its output after the change is that of the changed clause."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from tests.spark.streams.spark_streams import Source, matching, rows, trades
+
+import ostinato as ost
+
+CLAUSE = """
+    PARTITION BY symbol ORDER BY ts, id MEASURES FIRST(id) AS f, LAST(id) AS l
+    PATTERN (TOP FALL+ RISE+) WITHIN INTERVAL '40' SECOND
+    DEFINE FALL AS price < PREV(price), RISE AS price > PREV(price)"""
+CHANGED = CLAUSE.replace("LAST(id) AS l", "LAST(id) AS l, LAST(price) - FIRST(price) AS gain").replace(
+    "DEFINE", "DEFINE TOP AS id >= 0 AND price < 100,"
+)
+"""Another measure and another condition, which all rows meet. Stored rows have the columns of both, but not its bit."""
+
+
+def test_a_changed_clause_goes_on_with_the_state(source: Source) -> None:
+    """Some buckets get no row after the change, so `finish_stream` and `stream_state` meet states of both clauses. The
+    stream began with an archive, which it isn't given again."""
+    table = trades(symbols=11)
+    past = table.slice(0, 100)
+    late_symbols = pa.compute.is_in(table["symbol"], pa.array(["A", "B"]))
+    first, last = table.slice(100, 300), table.slice(400, 60).filter(late_symbols.slice(400, 60))
+    source.add(first)
+    archive = source.session.createDataFrame(past)
+    source.run(source.read().transform(matching(CLAUSE, buckets=16, history=archive)))
+    source.add(last)
+    old_clause = source.read().transform(ost.match_recognize(CLAUSE, buckets=16))
+    with pytest.raises(Exception, match=r"STATE_OF_OTHER_QUERY.*clause: MEASURES .* became MEASURES .*`gain`"):
+        source.run(source.read().transform(matching(CHANGED, buckets=16)))
+    unstored = ost.match_recognize(CLAUSE.replace("price > PREV", "note > PREV"), buckets=16, on_change="keep")
+    report = ost.explain(unstored, source.read().selectExpr("*", "1D AS note"), checkpoint=source.checkpoint).text
+    assert "can't go on" in report
+    assert "- the state doesn't hold the column note" in report
+    keeping = matching(CHANGED, buckets=16, on_change="keep")
+    report = ost.explain(keeping, source.read(), checkpoint=source.checkpoint).text
+    assert "every key goes on from its first open row" in report
+    assert "history: True became False" in report
+    assert old_clause.columns == ["symbol", "f", "l"]
+    result = source.run(source.read().transform(keeping))
+    open_keys = ost.stream_state(source.session, source.checkpoint).toArrow()
+    rest = source.finish()
+    assert rest.column_names == ["symbol", "f", "l", "gain"]
+    assert open_keys.num_rows > 0
+    decided = archive.transform(ost.match_recognize(CLAUSE, end="open")).toArrow()
+    expected = ost.match(CHANGED, pa.concat_tables([past, first, last]))
+    names = ["symbol", "f", "l"]
+    assert rows(decided, result.select(names), rest.select(names)) == rows(expected.select(names))
+    gains = {row["f"]: row["gain"] for row in expected.to_pylist()}
+    after = [row for row in (*result.to_pylist(), *rest.to_pylist()) if row["gain"] is not None]
+    assert len(after) > rest.num_rows > 0
+    assert all(row["gain"] == gains[row["f"]] for row in after)
+
+
+def test_what_cannot_change(source: Source) -> None:
+    source.add(trades(50))
+    source.run(source.read().transform(matching(CLAUSE)))
+    source.add(trades(50, seed=8))
+    for changed, message in {
+        matching(CLAUSE, buckets=8, on_change="keep"): r"query: buckets: 4 became 8",
+        matching(CLAUSE.replace("f,", "f, MATCH_NUMBER() AS n,"), on_change="keep"): r"can't go on: MATCH_NUMBER\(\)",
+    }.items():
+        with pytest.raises(Exception, match=message):
+            source.run(source.read().transform(changed))
