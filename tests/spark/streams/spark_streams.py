@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -53,6 +54,13 @@ def trades(rows: int = 600, symbols: int = 7, seed: int = 7) -> pa.Table:
 def pieces(table: pa.Table, *cuts: int) -> list[pa.Table]:
     edges = [0, *cuts, table.num_rows]
     return [table.slice(first, end - first) for first, end in itertools.pairwise(edges)]
+
+
+def split(table: pa.Table, row: int) -> tuple[pa.Table, pa.Table]:
+    """The rows up to the time of a row, and those after it."""
+    border = table["ts"][row].as_py()
+    is_live = pa.array([moment > border for moment in table["ts"].to_pylist()])
+    return table.filter(pc.invert(is_live)), table.filter(is_live)
 
 
 def rows(*tables: pa.Table) -> list[str]:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from tests.spark.streams.spark_streams import Source, matching, pieces, rows, trades
+from tests.spark.streams.spark_streams import Source, matching, pieces, rows, split, trades
 
 import ostinato as ost
 
@@ -18,13 +18,6 @@ CLAUSE = """
     PARTITION BY symbol ORDER BY ts, id MEASURES FIRST(id) AS f, LAST(id) AS l, MATCH_NUMBER() AS number
     PATTERN (TOP FALL+ RISE+) WITHIN INTERVAL '40' SECOND
     DEFINE FALL AS price < PREV(price), RISE AS price > PREV(price)"""
-
-
-def split(table: pa.Table, row: int) -> tuple[pa.Table, pa.Table]:
-    """The rows up to the time of a row, and those after it."""
-    border = table["ts"][row].as_py()
-    is_live = pa.array([moment > border for moment in table["ts"].to_pylist()])
-    return table.filter(pa.compute.invert(is_live)), table.filter(is_live)
 
 
 def archive_of(source: Source, table: pa.Table) -> DataFrame:
@@ -103,3 +96,20 @@ def test_history_comes_first(source: Source) -> None:
     source.add(table.slice(50))
     with pytest.raises(Exception, match=r"STATE_OF_OTHER_QUERY.*history: False became True"):
         source.run(source.read().transform(matching(CLAUSE, history=archive_of(source, table.slice(0, 50)))))
+
+
+def test_another_number_of_buckets(source: Source) -> None:
+    """A second stream takes over at the watermark of the first one. Its source begins again from its first row."""
+    table = trades(300)
+    source.add(*pieces(table.slice(0, 200), 100))
+    before = source.run(source.read().transform(matching(CLAUSE)))
+    watermark = source.progress[-1].eventTime["watermark"]
+    decided = source.session.read.parquet(source.input).where(F.col("ts") <= F.to_timestamp(F.lit(watermark)))
+    decided.write.parquet(str(source.folder / "decided"))
+    taken_over = Source(source.folder / "again", source.session)
+    taken_over.folder.mkdir()
+    taken_over.add(table)
+    archive = source.session.read.parquet(str(source.folder / "decided"))
+    after = taken_over.run(taken_over.read().transform(matching(CLAUSE, buckets=7, history=archive)))
+    assert taken_over.count("late_rows") == archive.count() > 100
+    assert rows(before, after, taken_over.finish()) == rows(ost.match(CLAUSE, table))
