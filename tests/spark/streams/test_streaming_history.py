@@ -83,6 +83,11 @@ def test_refused(source: Source) -> None:
     refuses("can't be 'closed'", lambda: ost.match_recognize(CLAUSE, end="closed"))
     refuses('with end="final"', lambda: ost.match_recognize(CLAUSE, end="open", sort="spark"))
     refuses("are for Spark", lambda: ost.match(ost.match_recognize(CLAUSE, end="open"), trades(20)))
+    refuses('with emit="final"', lambda: stream.transform(matching(CLAUSE, history=archive, emit="early")))
+    refuses('with emit="final"', lambda: matching(CLAUSE, on_change="keep", emit="early"))
+    refuses("can't be 'always'", lambda: matching(CLAUSE, on_change="always"))
+    refuses("the streaming DataFrame", lambda: ost.explain(CLAUSE, trades(20), checkpoint="nowhere"))
+    refuses("NO_STATE", lambda: ost.explain(CLAUSE, stream, checkpoint=source.input))
     refuses("given 0", lambda: ost.sql(f"SELECT * FROM {clause}", trades=archive, history=archive))
     two = f"SELECT * FROM {clause} AS a, {clause} AS b"
     refuses("this one has 2", lambda: ost.sql(two, trades=stream, history=archive))
