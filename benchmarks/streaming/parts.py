@@ -1,4 +1,5 @@
-"""Structured Streaming measured: throughput over a floor, what open runs cost, and why keys are packed into buckets.
+"""Structured Streaming measured: throughput over a floor, what open runs cost, why keys are packed into buckets,
+and many rules in one operator.
 
 Every part checks the answers of its streams before it reports their times. `benchmarks.streaming.soak` is a program
 of its own, because it takes as long as it is told to.
@@ -10,6 +11,7 @@ from benchmarks.experiment import Experiment, Part
 from benchmarks.streaming.buckets import measure_buckets
 from benchmarks.streaming.open_runs import measure_state
 from benchmarks.streaming.plot import draw
+from benchmarks.streaming.rules import measure_rules
 from benchmarks.streaming.throughput import measure_throughput
 
 EXPERIMENT = Experiment(
@@ -17,6 +19,7 @@ EXPERIMENT = Experiment(
         Part("throughput", measure_throughput),
         Part("state", measure_state),
         Part("buckets", measure_buckets),
+        Part("rules", measure_rules),
     ),
     draw=draw,
 )

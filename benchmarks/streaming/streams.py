@@ -134,6 +134,8 @@ def batch_of(progress: Mapping[str, Any]) -> Batch:
     for observed in progress["observedMetrics"].values():
         values = observed if isinstance(observed, dict) else observed.asDict()
         for name, value in values.items():
+            if isinstance(value, str):  # what rules report beside counts
+                continue
             counts[name] = counts.get(name, 0) + (value or 0)  # NULL: no bucket had anything to do
     seconds = progress["durationMs"]["triggerExecution"] / 1000
     return Batch(progress["batchId"], progress["numInputRows"], seconds, counts)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from benchmarks.match.sparks import Totals
 from benchmarks.records import Baseline, Record
-from benchmarks.streaming import open_runs, soak, soak_samples, throughput
+from benchmarks.streaming import open_runs, rules, soak, soak_samples, throughput
 from benchmarks.streaming.plot import draw
 from benchmarks.streaming.soak_input import ChunkWriter, Rate, chunk, write_chunk
 from benchmarks.streaming.soak_samples import Sample, growth_percent, judged, slope, write_csv
@@ -70,6 +70,28 @@ def test_the_shortest_run_after_a_warm_up_counts(monkeypatch: pytest.MonkeyPatch
     best = interleaved_runs({"a": None, "b": None}, tmp_path, 2)  # type: ignore[dict-item]
     assert {name: ran.seconds for name, ran in best.items()} == {"a": 4.0, "b": 7.0}
     assert len(set(checkpoints)) == 6
+
+
+# --- rules ---
+
+
+def test_a_rule_is_a_clause_with_matches() -> None:
+    table = rules.events(2_000)
+    assert [rules.expected_matches(number, table) > 0 for number in range(3)] == [True] * 3
+    assert len({rules.rule_text(number) for number in range(35)}) == 35
+
+
+def test_separate_streams_are_scaled_to_the_number_of_rules() -> None:
+    def ran(seconds: float, state: int) -> Ran:
+        return Ran(9.0, tuple(Batch(i, 10, seconds, {"state_bytes_change": state}) for i in range(3)))
+
+    records = rules.records_of(100, 10, ran(4.0, 50), [ran(1.0, 5), ran(3.0, 7)], [2.0, 1.0, 9.0])
+    assert [(record.value, record.ratio) for record in records] == [
+        (4.0, pytest.approx(4 / 200)),
+        (2.5, pytest.approx(50.0)),
+        (150, pytest.approx(150 / 1_800)),
+        (2.0, None),
+    ]
 
 
 # --- throughput ---
