@@ -101,7 +101,7 @@ def write_rule(
     *,
     version: int | None = None,
     enabled: bool = True,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, str | int] | None = None,
 ) -> int:
     """Writes a change of a rule into a folder that `ost.rules` reads, and returns its version.
 
