@@ -299,3 +299,29 @@ def test_a_rule_without_rows_that_may_begin_a_match_keeps_nothing() -> None:
     assert stream.steps[-1].counts.buffered_rows == 0
     assert matches(stream.step(rows("AXB", 5), 7)) == []
     assert matches(stream.step(rows("AB", 8), 9)) == [("pairs", 1, {"a": 0, "b": 1})]
+
+
+def test_a_suspended_rule_frees_the_rows_of_silent_keys_with_the_next_step() -> None:
+    stream = RuleStream()
+    stream.step(rows("AB", key="silent"), 2, rule("hungry", ABC, max_state_bytes=300))
+    (report,) = of_kind(stream.step(rows("A" + "B" * 20, 3, "busy"), 30), "rule_suspended")
+    assert report["rule"] == "hungry"
+    assert stream.steps[-1].counts.buffered_rows == 2
+    stream.step(rows("X", 31), 31)
+    assert stream.steps[-1].counts.buffered_rows == 0
+
+
+def test_open_partial_matches_of_a_removed_rule_may_be_timeouts() -> None:
+    stream = RuleStream()
+    stream.step(
+        rows("AB"),
+        2,
+        rule(
+            "r",
+            ABC.replace("PATTERN", "SHOW TIMEOUT MATCHES PATTERN")
+            .replace("DEFINE", "WITHIN INTERVAL '1' HOUR DEFINE")
+            .replace("SHOW", "ONE ROW PER MATCH SHOW"),
+        ),
+    )
+    output = stream.step(None, 2, rule("r", "", 2, enabled=False, at_end="finish"))
+    assert matches(output) == [("r", 1, {"a": 0, "c": None})]

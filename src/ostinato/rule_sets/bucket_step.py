@@ -61,6 +61,8 @@ class BucketStep:
         """The released rows with their numbers."""
         self.matches = 0
         self.rule_ns: dict[str, int] = {}
+        self.suspended: list[str] = []
+        """The rules that this step suspended."""
 
     def run(self) -> RuleBucket:
         """The bucket after the step. Output rows and counts are collected on the way."""
@@ -96,7 +98,8 @@ class BucketStep:
             first = pa.array(bucket.first)
             remembered = [bucket.open_rows.column(name).take(first) for name in self.declared.keys]
         key_of = key_numbers(remembered, released, self.declared.keys)
-        due = np.full(len(keys.rows), self.finished or self.applied.touches_runs)
+        frees_rows = any(not self.records[name].is_active for name in bucket.rules)
+        due = np.full(len(keys.rows), self.finished or self.applied.touches_runs or frees_rows)
         due[bucket.attempts.key[self._expires(bucket)]] = True
         return lay_out(keys, due, self._ordered(released), key_of)
 
@@ -200,6 +203,7 @@ class BucketStep:
     def _suspend(self, record: RuleRecord, failure: OstinatoError) -> None:
         change = record.change
         self.records[change.id] = RuleRecord(change, record.seen, suspended=True)
+        self.suspended.append(change.id)
         until = "the rule is suspended for the keys of this bucket until a new version comes"
         self.output.add_report(Report("rule_suspended", change.id, change.version, f"{failure.one_line()}; {until}"))
 
@@ -286,7 +290,8 @@ class BucketStep:
 
     def _after(self, layout: KeyLayout, rows: KeyRows, standings: dict[str, Standing], stays_from: Rows) -> RuleBucket:
         bucket = self.bucket
-        names = tuple(standings)
+        # A rule that was suspended in this step is named once more: the next step frees its rows of all keys.
+        names = (*standings, *self.suspended)
         if not len(layout.keys) and names == bucket.rules:
             return bucket
         remembered = len(bucket.rows)
@@ -298,7 +303,7 @@ class BucketStep:
         kept = np.flatnonzero(stay > 0)
         new_number = np.full(remembered, -1)
         new_number[untouched] = np.arange(int(untouched.sum()))
-        parts = [self._untouched_attempts(names, new_number)]
+        parts = [self._untouched_attempts(tuple(standings), new_number)]
         numbers = int(untouched.sum()) + np.arange(len(kept))
         for number, standing in enumerate(standings.values()):
             parts.append(_attempts(number, numbers, standing, rows.key_at[1:], stays_from, kept))
