@@ -80,13 +80,14 @@ MEASURES = (
 )
 
 
-def check_measures(text: str, table: pa.Table, plan: Plan, changed_at: int, measures: str) -> None:
+def check_measures(text: str, table: pa.Table, plan: Plan, changed_at: int, measures: str, **options: Any) -> None:
     """The stream goes on exactly as one that had the new measures from the beginning."""
     steps = plan.steps(table)
     changed_at = min(changed_at, len(steps))
     with DECLINED.example():
-        then = StreamTester(parse_clause(with_measures(text, STORED)), COLUMNS)
-        now, always = (StreamTester(parse_clause(with_measures(text, measures)), COLUMNS) for _ in range(2))
+        then = StreamTester(parse_clause(with_measures(text, STORED)), COLUMNS, **options)
+        changed = parse_clause(with_measures(text, measures))
+        now, always = (StreamTester(changed, COLUMNS, **options) for _ in range(2))
         try:
             for stream in (then, always):
                 for rows, watermark in steps[:changed_at]:
@@ -209,9 +210,13 @@ def test_letters(text: str, other: str, stream: tuple[pa.Table, Plan], changed_a
     check_changed(text, other, *stream, changed_at)
 
 
-@given(letter_clauses(), letter_streams(), st.integers(1, 3), st.sampled_from(MEASURES))
-def test_letters_with_other_measures(text: str, stream: tuple[pa.Table, Plan], changed_at: int, measures: str) -> None:
-    check_measures(text, *stream, changed_at, measures)
+@given(letter_clauses(), letter_streams(), st.integers(1, 3), st.sampled_from(MEASURES), st.booleans())
+def test_letters_with_other_measures(
+    text: str, stream: tuple[pa.Table, Plan], changed_at: int, measures: str, has_ids: bool
+) -> None:
+    """Ids of matches don't depend on measures, and so stay the same."""
+    options = {"match_id": "m", "run_id": "r"} if has_ids else {}
+    check_measures(text, *stream, changed_at, measures, **options)
 
 
 @pytest.mark.slow

@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
-from tests.spark.streams.spark_streams import Source, matching, pieces, rows, trades
+from tests.spark.streams.spark_streams import Source, matching, pieces, rows, split, trades
 
 import ostinato as ost
 
@@ -35,7 +36,8 @@ from tests.spark.streams.spark_streams import Source, matching
 
 settings = {"spark.sql.shuffle.partitions": 2, "spark.sql.session.timeZone": "UTC", STATE_STORE: ROCKSDB}
 source = Source(Path(sys.argv[1]), local_session(cores=2, **settings))
-source.run(source.read().transform(matching(sys.argv[2])))
+history = {"history": source.session.read.parquet(path) for path in sys.argv[3:]}
+source.run(source.read().transform(matching(sys.argv[2], **history)))
 """
 
 
@@ -88,6 +90,25 @@ def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start) ->
     result = source.run(source.read().transform(matching(CLAUSE)))
     assert min(batch.batchId for batch in source.progress) == 3  # the stream resumed
     assert rows(result, source.finish()) == rows(ost.match(CLAUSE, table))
+
+
+@pytest.mark.timeout(600)
+def test_killed_in_the_batch_that_reads_the_archive(source: Source, in_a_process: Start) -> None:
+    """The first batch is repeated, and reads the archive again."""
+    table = trades()
+    past, live = split(table, 200)
+    path = str(source.folder / "archive.parquet")
+    pq.write_table(past, path)
+    source.add(*pieces(live, 150))
+    victim = in_a_process("-c", VICTIM, str(source.folder), CLAUSE, path)
+    wait_until(lambda: 0 in batches(source, "offsets"), victim)
+    os.killpg(victim.pid, signal.SIGKILL)
+    victim.wait()
+    assert not batches(source, "commits")
+    archive = source.session.read.parquet(path)
+    result = source.run(source.read().transform(matching(CLAUSE, history=archive)))
+    decided = archive.transform(ost.match_recognize(CLAUSE, end="open")).toArrow()
+    assert rows(decided, result, source.finish()) == rows(ost.match(CLAUSE, table))
 
 
 def test_ctrl_c_lets_the_batch_end(source: Source, in_a_process: Start) -> None:
