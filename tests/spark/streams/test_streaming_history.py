@@ -83,7 +83,9 @@ def test_refused(source: Source) -> None:
     refuses("can't be 'closed'", lambda: ost.match_recognize(CLAUSE, end="closed"))
     refuses('with end="final"', lambda: ost.match_recognize(CLAUSE, end="open", sort="spark"))
     refuses("are for Spark", lambda: ost.match(ost.match_recognize(CLAUSE, end="open"), trades(20)))
-    refuses('with emit="final"', lambda: stream.transform(matching(CLAUSE, history=archive, emit="early")))
+    refuses(
+        'with emit="final"', lambda: stream.transform(matching(CLAUSE, history=archive, emit="early", run_id="run"))
+    )
     refuses('with emit="final"', lambda: matching(CLAUSE, on_change="keep", emit="early"))
     refuses("can't be 'always'", lambda: matching(CLAUSE, on_change="always"))
     refuses("the streaming DataFrame", lambda: ost.explain(CLAUSE, trades(20), checkpoint="nowhere"))
