@@ -60,7 +60,9 @@ def test_what_cannot_change(source: Source) -> None:
     source.add(trades(50))
     source.run(source.read().transform(matching(CLAUSE)))
     source.add(trades(50, seed=8))
+    archive = source.session.read.parquet(source.input)  # too late: the stream has begun
     for changed, message in {
+        matching(CLAUSE, history=archive): "history: False became True",
         matching(CLAUSE, buckets=8, on_change="keep"): r"query: buckets: 4 became 8",
         matching(CLAUSE.replace("f,", "f, MATCH_NUMBER() AS n,"), on_change="keep"): r"can't go on: MATCH_NUMBER\(\)",
     }.items():

@@ -95,16 +95,6 @@ def test_refused(source: Source) -> None:
     refuses("this one has 2", lambda: ost.sql(two, trades=stream, history=archive))
 
 
-def test_history_comes_first(source: Source) -> None:
-    """A stream that has begun without an archive doesn't take one in later."""
-    table = trades(100)
-    source.add(table.slice(0, 50))
-    source.run(source.read().transform(matching(CLAUSE)))
-    source.add(table.slice(50))
-    with pytest.raises(Exception, match=r"STATE_OF_OTHER_QUERY.*history: False became True"):
-        source.run(source.read().transform(matching(CLAUSE, history=archive_of(source, table.slice(0, 50)))))
-
-
 def test_another_number_of_buckets(source: Source) -> None:
     """A second stream takes over at the watermark of the first one. Its source begins again from its first row."""
     table = trades(300)
