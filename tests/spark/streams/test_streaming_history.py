@@ -84,7 +84,7 @@ def test_refused(source: Source) -> None:
     refuses('with end="final"', lambda: ost.match_recognize(CLAUSE, end="open", sort="spark"))
     refuses("are for Spark", lambda: ost.match(ost.match_recognize(CLAUSE, end="open"), trades(20)))
     refuses(
-        'with emit="final"', lambda: stream.transform(matching(CLAUSE, history=archive, emit="early", run_id="run"))
+        "can't follow history", lambda: stream.transform(matching(CLAUSE, history=archive, emit="early", run_id="run"))
     )
     refuses('with emit="final"', lambda: matching(CLAUSE, on_change="keep", emit="early"))
     refuses("can't be 'always'", lambda: matching(CLAUSE, on_change="always"))

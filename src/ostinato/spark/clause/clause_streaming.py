@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.stream.stream_limits import check_early, check_streamable, early_after_history, why_unbounded
-from ostinato.errors import QueryError, warn
+from ostinato.errors import warn
 from ostinato.spark.clause.clause_stream_definition import ClauseDefinition
 from ostinato.spark.clause.clause_stream_output import measured_stream, stream_schema
 from ostinato.spark.clause.clause_stream_task import ClauseBucketTask
@@ -32,9 +32,6 @@ def match_stream(query: SparkQuery, stream: StreamSettings, history: Any = None)
     task = clause_task(query, ClauseDefinition.of(query, stream, has_history=history is not None))
     states = None
     if history is not None:
-        if stream.emit == "early":
-            hint = 'emit="final", or start without the archive'
-            raise QueryError("INVALID_OPTION", 'history= is for streams with emit="final"', hint=hint)
         archive = history_rows(query.shipped, history)
         states = history_states(archive, query.bound.partition_by, stream.buckets, task, _time_of(query))
     rows = through_buckets(
