@@ -88,9 +88,9 @@ class RuleStream:
         return RulesCore(self.declared, "rules", self.late)
 
     def open_rules(self) -> list[tuple[str, str, str | None, int]]:
-        """Rule, status, next variable and number of keys."""
+        """Rule, status, variable and number of keys."""
         found = open_rules(self.core(), self.state, self.rules).to_pylist()
-        return [(row["rule"], row["status"], row["next"], row["keys"]) for row in found]
+        return [(row["rule"], row["status"], row["variable"], row["keys"]) for row in found]
 
     def finish(self) -> list[dict[str, Any]]:
         return self.step(finished=True)

@@ -24,12 +24,12 @@ OPEN_RULES = pa.schema(
         pa.field("version", pa.int64()),
         pa.field("status", pa.string()),
         pa.field("state", pa.int32()),
-        pa.field("next", pa.string()),
+        pa.field("variable", pa.string()),
         pa.field("keys", pa.int64()),
     ]
 )
-"""`state` is the number of an automaton state, `next` its variable; both are NULL for the row of the rule itself, whose
-`keys` have an open partial match. A key may be in several states."""
+"""`state` is the number of an automaton state that may consume the next row, `variable` its variable. A key may be in
+several states. Both are NULL in the row of the rule itself, whose `keys` have an open partial match."""
 
 
 def open_rules(core: RulesCore, state: BucketState, rules: bytes) -> pa.Table:
@@ -61,12 +61,12 @@ def _of_rule(
     status = "active" if record.is_active else "suspended"
     of_rule = {"rule": change.id, "version": change.version, "status": status}
     open_keys = int((stored.of_rule(change.id).open > 0).sum()) if record.is_active else 0
-    found: list[dict[str, object]] = [{**of_rule, "state": None, "next": None, "keys": open_keys}]
+    found: list[dict[str, object]] = [{**of_rule, "state": None, "variable": None, "keys": open_keys}]
     if rows is None or not open_keys:
         return found
     search = core.search_of(change)
     counts = search.states(rows, stored_standing(change.id, stored, rows)).sum(axis=0)
     variables = [state.variable for state in search.rule.plan.plan.nfa.states]
     for number in np.flatnonzero(counts).tolist():
-        found.append({**of_rule, "state": number, "next": variables[number], "keys": int(counts[number])})
+        found.append({**of_rule, "state": number, "variable": variables[number], "keys": int(counts[number])})
     return found

@@ -145,7 +145,7 @@ class RuleSearch:
                 of_keys(found.keys.reported_until) if self.search.at_once else rows.key_at[1:],
                 of_keys(found.keys.covered_until) if self.search.shows_unmatched else rows.key_at[:-1],
             ),
-            np.minimum(in_rows(needed), _first_rows(view, needed, view_at, rows)),
+            in_rows(needed) if self.rule.order is None else _first_rows(view, needed, view_at, rows),
             seen.failed,
         )
 

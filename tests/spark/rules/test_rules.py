@@ -60,10 +60,12 @@ def test_rules_change_between_batches_and_survive_restarts(source: Source) -> No
     assert match.match_id is not None
     assert len(match.match_id) == 32
     states = ost.stream_state(source.session, source.checkpoint).where("status = 'active'").orderBy("rule", "state")
-    assert [(row.rule, row.version, row.next, row["keys"]) for row in states.collect()] == [  # k2 has a, a, b, b
-        *(("pairs", 2, next, 1) for next in (None, "B", "C")),
-        *(("runs", 1, next, 1) for next in (None, "B", "C")),
+    assert [(row.rule, row.version, row.variable, row["keys"]) for row in states.collect()] == [  # k2 has a, a, b, b
+        *(("pairs", 2, variable, 1) for variable in (None, "B", "C")),
+        *(("runs", 1, variable, 1) for variable in (None, "B", "C")),
     ]
+    with pytest.raises(ost.QueryError, match="INVALID_OPTION"):
+        ost.stream_state(source.session, source.checkpoint, by="reason")
     observed = [row for batch in source.progress for row in batch.observedMetrics.values()]
     seconds = [observed_rule_seconds(row) for row in observed]
     assert set().union(*seconds) == {"pairs", "runs"}

@@ -38,9 +38,8 @@ def stream_state(
     row: `state`, `variable` and `keys`. `ost.explain` shows the automaton. If a query has several clauses, `operator`
     selects one.
 
-    For `ost.rules` the result has other columns: `rule`, `version`, `status` (active or suspended), `state` (a state of
-    the rule's automaton), `next` (its variable) and `keys`, the number of keys with an open partial match there. A row
-    without a state counts all keys of its rule with an open partial match.
+    The state of `ost.rules` is counted by rule and state: `rule`, `version`, `status` (active or suspended), `state`,
+    `variable` and `keys`. A row without a state counts all keys of its rule with an open partial match.
 
     >>> stream_state(spark, "checkpoints/dips").orderBy("waiting_since").show()  # doctest: +SKIP
     >>> stream_state(spark, "checkpoints/dips", by="reason").show()  # doctest: +SKIP
@@ -49,6 +48,8 @@ def stream_state(
     opened = open_checkpoint(spark, check_folder(spark, checkpoint), operator)
     definition = definition_of(opened)
     if isinstance(definition, RulesDefinition):
+        if by == "reason":
+            raise QueryError("INVALID_OPTION", "the state of rules is counted by rule and state", hint="leave by= out")
         return open_rules(definition, opened)
     if not isinstance(definition, ClauseDefinition):
         content, hint = definition.keeps

@@ -27,7 +27,7 @@ def open_rules(definition: RulesDefinition, opened: Checkpoint) -> DataFrame:
             s.StructField("version", s.LongType()),
             s.StructField("status", s.StringType()),
             s.StructField("state", s.IntegerType()),
-            s.StructField("next", s.StringType()),
+            s.StructField("variable", s.StringType()),
             s.StructField("keys", s.LongType()),
         ]
     )
