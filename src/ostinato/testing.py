@@ -61,6 +61,7 @@ from ostinato.clause.language.clause_query import as_clause_query
 from ostinato.clause.language.clause_render import render_clause
 from ostinato.clause.plan.match_plan import make_plan, slot_name
 from ostinato.clause.plan.typed_plan import Limits
+from ostinato.clause.stream.appending_stream import stream_worker
 from ostinato.clause.stream.clause_stream import StreamWorker
 from ostinato.clause.stream.early_stream import EarlyStream
 from ostinato.clause.stream.stream_limits import check_early, check_streamable, early_after_history, run_slot
@@ -130,7 +131,7 @@ class StreamTester:
         fingerprint = fingerprint_of(
             [render_clause(clause), str(self._schema), ansi, timezone, eager, forget_keys_after, plan.has_ids, emit]
         )
-        self.worker = StreamWorker(self._local.typed, conditions, stream_settings, fingerprint)
+        self.worker = stream_worker(self._local.typed, conditions, stream_settings, fingerprint)
         self._core: StreamWorker | EarlyStream = self.worker
         if emit == "early":
             check_early(plan)

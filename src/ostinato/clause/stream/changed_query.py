@@ -15,6 +15,7 @@ import pyarrow as pa
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.query.bound_clause import BoundClause
 from ostinato.clause.query.clause import Output
+from ostinato.clause.stream.appended_bucket import opened_bucket
 from ostinato.clause.stream.stream_search import needs_of
 from ostinato.errors import QueryError
 from ostinato.expressions.evaluate import PreparedExpression, prepare
@@ -24,7 +25,7 @@ from ostinato.expressions.types import Settings
 from ostinato.rows.batches import Mask, row_masks
 from ostinato.rows.column_leaves import by_column_name
 from ostinato.rows.packed_conditions import ConditionPlace, packed_bits
-from ostinato.streams.bucket_state import BucketState, header_bytes, open_state, other_query, segments_of
+from ostinato.streams.bucket_state import BucketState, header_bytes, other_query, segments_of
 from ostinato.streams.stored_state import Section
 
 
@@ -117,7 +118,7 @@ class QueryChange:
 
     def carried_over(self, state: BucketState, then: str, now: str) -> BucketState:
         """The state for the changed query. `then` and `now` are the fingerprints of both."""
-        opened = open_state(state, then)
+        opened = opened_bucket(state, then)
         return BucketState(
             header_bytes(opened.keys, opened.known_until, now),
             segments_of(self._rows(opened.open_rows), Section.OPEN_ROWS),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ostinato.clause.plan.match_plan import slot_name
 from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.clause.query.clause import Output
+from ostinato.clause.stream.appended_bucket import opened_bucket
 from ostinato.clause.stream.key_layout import KeyLayout, key_numbers, lay_out
 from ostinato.clause.stream.key_lifetimes import NEW, lifetimes, whole_lifetimes
 from ostinato.clause.stream.row_ordinals import pool_with_ordinals
@@ -25,8 +26,8 @@ from ostinato.streams.bucket_state import (
     EMPTY,
     BucketState,
     OpenBucket,
+    RememberedKeys,
     header_bytes,
-    open_state,
     segments_of,
 )
 from ostinato.streams.intake import Gate, Intake
@@ -36,7 +37,7 @@ from ostinato.streams.stored_state import Section
 from ostinato.streams.stream_settings import StreamSettings
 
 
-class _Searched(NamedTuple):
+class Searched(NamedTuple):
     """The matches of a step (None: no key was searched), and the keys after it."""
 
     key_matches: KeyMatches | None
@@ -63,6 +64,10 @@ class StreamWorker:
         self.forget_us = settings.forget_us
         self.fingerprint = fingerprint
 
+    def opened(self, state: BucketState) -> OpenBucket:
+        """The state with all its rows. Raises as `open_state` does."""
+        return opened_bucket(state, self.fingerprint)
+
     def advance(
         self,
         state: BucketState,
@@ -76,34 +81,48 @@ class StreamWorker:
 
         `all_keys`: keys without new rows are searched, too, because the query has changed.
         """
-        before = open_state(state, self.fingerprint)
+        before = self.opened(state)
         intake = self.gate.take_in(state, before, arrived, watermark_us, finished=finished)
         layout = self._layout(before, intake, all_keys=finished or all_keys)
-        searched = self._searched(before, intake, layout, finished) if len(layout.keys) else _Searched(None, before)
+        searched = self._searched(before, intake, layout, finished) if len(layout.keys) else Searched(None, before)
         key_matches, left = searched.key_matches, searched.left
         after = EMPTY
         if not finished:
             open_rows = state.open_rows if key_matches is None else segments_of(left.open_rows, Section.OPEN_ROWS)
             header = header_bytes(left.keys, intake.known_until, self.fingerprint)
             after = BucketState(header, open_rows, intake.waiting)
+        ends = np.concatenate([self._expiry(left), self._forgotten_at(left)])
+        return self._step(searched, intake, left.keys, after, ends, max(watermark_us, before.known_until), finished)
+
+    def _step(
+        self,
+        searched: Searched,
+        intake: Intake,
+        keys: RememberedKeys,
+        after: BucketState,
+        ends: NDArray[np.int64],
+        known_us: int,
+        finished: bool,
+    ) -> Step[OutputRows]:
+        """`keys` are the keys after the step, and `ends` the times that end their first open starts."""
         # Later than the watermark itself: for a second clause in the same query, the row must not be late.
-        decided = max(watermark_us + 1, before.known_until + 1)
+        decided = known_us + 1
         if finished or self.settings.eager:
             decided = max(decided, intake.latest)
-        open_keys = int((left.keys.start < left.keys.rows).sum())
+        open_keys = int((keys.start < keys.rows).sum())
         return Step(
-            self._results(key_matches, intake, decided),
+            self._results(searched.key_matches, intake, decided),
             after,
-            None if finished else self._wake_at(left, intake),
+            None if finished else self._wake_at(ends, intake),
             Counts(
                 rows=intake.arrived,
                 late_rows=intake.late_rows,
-                matches=0 if key_matches is None else key_matches.count,
+                matches=0 if searched.key_matches is None else searched.key_matches.count,
                 open_runs=open_keys,
                 waiting_rows=intake.waiting_rows,
-                buffered_rows=int(left.keys.rows.sum()) + intake.waiting_rows,
+                buffered_rows=int(keys.rows.sum()) + intake.waiting_rows,
                 forgotten_keys=searched.forgotten_keys,
-                **{f"kept_for_{self.search.needs.kept_for.name.lower()}": len(left.keys.rows) - open_keys},
+                **{f"kept_for_{self.search.needs.kept_for.name.lower()}": len(keys.rows) - open_keys},
             ),
         )
 
@@ -130,9 +149,9 @@ class StreamWorker:
         return [opened.open_rows.column(name).take(first_rows) for name in self.bound.partition_by]
 
     def _expiry(self, left: OpenBucket) -> NDArray[np.int64]:
-        """For each key the time up to which rows must be known for WITHIN to end its first open start, or _NEVER."""
+        """For each key the time up to which rows must be known for WITHIN to end its first open start, or NEVER."""
         keys = left.keys
-        result = np.full(len(keys.rows), _NEVER)
+        result = np.full(len(keys.rows), NEVER)
         within = self.search.within_us
         if within is None or self.search.needs.held_back:  # a row that waits for another doesn't expire by time
             return result
@@ -141,16 +160,15 @@ class StreamWorker:
         return result
 
     def _forgotten_at(self, left: OpenBucket) -> NDArray[np.int64]:
-        """For each key the time up to which rows must be known for it to be forgotten, or _NEVER."""
+        """For each key the time up to which rows must be known for it to be forgotten, or NEVER."""
         keys = left.keys
         if self.forget_us is None or left.open_rows is None:
-            return np.full(len(keys.rows), _NEVER)
+            return np.full(len(keys.rows), NEVER)
         last: NDArray[np.int64] = self.gate.times(left.open_rows)[keys.first + keys.rows - 1]
         return last + self.forget_us
 
-    def _wake_at(self, left: OpenBucket, intake: Intake) -> int | None:
-        ends = np.concatenate([self._expiry(left), self._forgotten_at(left)])
-        ends = ends[(ends > intake.known_until) & (ends < _NEVER)]
+    def _wake_at(self, ends: NDArray[np.int64], intake: Intake) -> int | None:
+        ends = ends[(ends > intake.known_until) & (ends < NEVER)]
         moments = [int(ends.min()) + (1 if self.settings.eager else 0)] if len(ends) else []
         if intake.waiting_from is not None:
             moments.append(intake.waiting_from)
@@ -158,7 +176,7 @@ class StreamWorker:
 
     # --- matching ---
 
-    def _searched(self, before: OpenBucket, intake: Intake, layout: KeyLayout, finished: bool) -> _Searched:
+    def _searched(self, before: OpenBucket, intake: Intake, layout: KeyLayout, finished: bool) -> Searched:
         if self.typed.plan.has_ids:
             pool = pool_with_ordinals(before.open_rows, intake.released, layout, self.bound.order_by)
         else:
@@ -181,7 +199,7 @@ class StreamWorker:
         left = pool.take(pa.array(stay)) if len(stay) else None
         forgotten = 0 if finished else int(((spans.continues != NEW) & spans.ended).sum())
         keys = rest.followed_by(key_matches.keys)
-        return _Searched(key_matches, OpenBucket(keys, intake.known_until, left, None), forgotten)
+        return Searched(key_matches, OpenBucket(keys, intake.known_until, left, None), forgotten)
 
     def batch(self, rows: pa.RecordBatch) -> Batch:
         """Shipped rows with their conditions as masks."""
@@ -224,4 +242,4 @@ class StreamWorker:
         return self._marked(OutputRows(count, arrays), is_late=is_late)
 
 
-_NEVER = np.iinfo(np.int64).max
+NEVER = np.iinfo(np.int64).max

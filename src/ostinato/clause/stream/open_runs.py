@@ -14,7 +14,7 @@ from ostinato.clause.matching.symbols import RowSymbols
 from ostinato.clause.stream.clause_stream import StreamWorker
 from ostinato.rows.matches import ranges
 from ostinato.rows.ordering import Ordered
-from ostinato.streams.bucket_state import BucketState, OpenBucket, Rows, open_state
+from ostinato.streams.bucket_state import BucketState, OpenBucket, Rows
 from ostinato.streams.stored_state import reading
 
 Flags = NDArray[np.bool_]
@@ -27,7 +27,7 @@ def open_runs(worker: StreamWorker, state: BucketState) -> pa.Table:
     Conditions over the run count as true, so `next` may name a variable too many, never one too few. Rows that wait for
     the watermark don't count.
     """
-    opened = open_state(state, worker.fingerprint)
+    opened = worker.opened(state)
     with reading("the open rows in the state of this stream"):
         return _open_runs(worker, opened)
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from ostinato.clause.stream.clause_stream import StreamWorker
 from ostinato.clause.stream.key_layout import key_numbers
 from ostinato.clause.stream.open_runs import open_keys
-from ostinato.streams.bucket_state import BucketState, OpenBucket, open_state
+from ostinato.streams.bucket_state import BucketState, OpenBucket
 from ostinato.streams.stored_state import reading
 
 OPEN, WAITING = "open partial match", "waits for the watermark"
@@ -18,7 +18,7 @@ OPEN, WAITING = "open partial match", "waits for the watermark"
 def keys_by_reason(worker: StreamWorker, state: BucketState) -> pa.Table:
     """For each reason the number of `keys` and of their `rows`. A key counts once: for its open run, for its past, or
     because all of its rows wait for the watermark. Waiting rows always count as such."""
-    opened = open_state(state, worker.fingerprint)
+    opened = worker.opened(state)
     with reading("the rows in the state of this stream"):
         keys = opened.keys
         is_open = keys.start < keys.rows
@@ -43,7 +43,7 @@ def _only_waiting(worker: StreamWorker, opened: OpenBucket) -> int:
 def keys_by_state(worker: StreamWorker, state: BucketState) -> pa.Table:
     """For each state of the automaton its number, its `variable`, and the number of `keys` with an open run whose next
     row may be consumed there. A key counts for every state that may follow."""
-    opened = open_state(state, worker.fingerprint)
+    opened = worker.opened(state)
     nfa = worker.typed.plan.nfa
     with reading("the open rows in the state of this stream"):
         runs = open_keys(worker, opened)

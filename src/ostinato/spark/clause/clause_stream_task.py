@@ -33,11 +33,11 @@ class ClauseBucketTask(BucketTask):
     settings: StreamSettings
 
     def new_core(self) -> StreamWorker | EarlyStream:
-        from ostinato.clause.stream.clause_stream import StreamWorker
+        from ostinato.clause.stream.appending_stream import stream_worker
         from ostinato.clause.stream.early_stream import EarlyStream
 
         conditions = condition_places(len(self.typed.plan.row_conditions))
-        stream = StreamWorker(self.typed, conditions, self.settings, self.fingerprint)
+        stream = stream_worker(self.typed, conditions, self.settings, self.fingerprint)
         return EarlyStream(stream) if self.settings.emit == "early" else stream
 
     def carried_over(self, state: BucketState, stored: str) -> BucketState:
