@@ -49,7 +49,7 @@ _PATTERNS = (
     "A {- X* -} C",
 )
 _DEFINES = ("B AS kind = 'b'", "B AS v >= PREV(v)", "B AS kind <> 'c' AND (PREV(v, 2) IS NULL OR v <= PREV(v, 2))")
-_LAST = ("C AS kind = 'c'", "C AS kind = 'c' AND NEXT(v) > 0", "C AS v < PREV(v) AND kind <> 'a'")
+_LAST = ("C AS kind = 'c'", "C AS kind = 'c' AND PREV(kind) = 'b'", "C AS v < PREV(v) AND kind <> 'a'")
 _SKIPS = ("", "AFTER MATCH SKIP TO NEXT ROW", "AFTER MATCH SKIP TO LAST A")
 _BOUNDS = ("", "", "", "WITHIN INTERVAL '6' SECOND", "MAXLENGTH 4")
 _OUTPUTS = (

@@ -75,9 +75,13 @@ def _state(data: Sequence[bytes], like: BucketState) -> BucketState:
     return BucketState(data[0], tuple(data[1:rows]), tuple(data[rows:]))
 
 
-def clause() -> Stored:
-    text = """PARTITION BY k ORDER BY at MEASURES count(*) AS n, sum(v) AS s, MATCH_NUMBER() AS number
-        PATTERN (A B+ C) WITHIN INTERVAL '9' SECOND DEFINE B AS v >= A.v, C AS v < PREV(v)"""
+SEARCHED_AGAIN = "B AS v >= A.v, C AS v < PREV(v)"
+APPENDED = "A AS v > 2, B AS v >= PREV(v) OR v > 3, C AS v < PREV(v) AND v = 0"
+
+
+def clause(define: str) -> Stored:
+    text = f"""PARTITION BY k ORDER BY at MEASURES count(*) AS n, sum(v) AS s, MATCH_NUMBER() AS number
+        PATTERN (A B+ C) WITHIN INTERVAL '9' SECOND DEFINE {define}"""
     tester = StreamTester(text, {"k": "string", "at": "timestamp", "v": "bigint"})
     table = _trades()
     tester.feed(table.slice(0, 24), watermark=15 * SECOND)
@@ -294,7 +298,8 @@ def correlation(*, other_table: bool, **options: Any) -> Stored:
 
 
 SYSTEMS: dict[str, Callable[[], Stored]] = {
-    "clause": clause,
+    "clause": lambda: clause(SEARCHED_AGAIN),
+    "clause with appended rows": lambda: clause(APPENDED),
     **{f"event queries: {name}": (lambda name=name: trends(name)) for name in TRENDS},
     "workload": lambda: workload(BoundRequest()),
     "bounded workload": lambda: workload(BoundRequest(latency_bound="1 us")),

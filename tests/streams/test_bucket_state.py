@@ -1,4 +1,4 @@
-"""States as bytes. Version 2 of the format stays readable. Other formats and states of other queries are refused."""
+"""States as bytes. Version 3 of the format stays readable. Other formats and states of other queries are refused."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from typing import Literal
 import pyarrow as pa
 import pytest
 
+from ostinato.clause.stream.appending_stream import stream_worker
 from ostinato.clause.stream.clause_stream import EMPTY, BucketState, StreamWorker
 from ostinato.errors import MatchError
 from ostinato.streams.stream_settings import StreamSettings
 from ostinato.testing import StreamTester
 
-BLOB = Path(__file__).parent / "stream_state_v2.bin"
-"""A bucket after A, B of one key and A of another were matched and C waits, as JSON with its bytes in base 64.
+BLOB = Path(__file__).parent / "stream_state_v3.bin"
+"""A bucket after a match of one key and A B B behind it, the last B in a segment of its own; A of another key; C waits.
 
-Written by version 2 of the format and never again: a version that can't read it needs a new number, or a way to.
+As JSON with its bytes in base 64. Written by version 3 of the format and never again: a version that can't read it
+needs a new number, or a way to.
 """
 FINGERPRINT = "0b626ffac9f4dcec257c252ee7dd8fdc9b6c02e087078281b2350e1de99237be"
 """Fingerprint of the query that wrote it."""
@@ -44,13 +46,13 @@ def stored() -> BucketState:
 
 def worker(late: Literal["drop", "show"] = "drop") -> StreamWorker:
     local = stream().worker
-    return StreamWorker(local.typed, local.conditions, StreamSettings(late), FINGERPRINT)
+    return stream_worker(local.typed, local.conditions, StreamSettings(late), FINGERPRINT)
 
 
-def test_state_of_version_2_is_read() -> None:
+def test_state_of_version_3_is_read() -> None:
     step = worker().advance(stored(), None, 0, finished=True)
     rows = sorted(zip(*(step.results.arrays[name].to_pylist() for name in ("k", "__ost_m0", "__ost_m1")), strict=True))
-    assert rows == [("p", 2, 2)]
+    assert rows == [("p", 3, 2)]
     assert step.state == EMPTY
 
 

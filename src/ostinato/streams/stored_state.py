@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ostinato.errors import MatchError, OstinatoError
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Of all sections: a change of any layout needs a new version."""
 LARGEST = 1 << 62
 """The limit of times, row numbers and counts. The sum of two still fits into 64 bits."""

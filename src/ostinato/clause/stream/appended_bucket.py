@@ -204,7 +204,9 @@ class BucketLayout:
             column = header.column(_RECENT)
             check(pa.types.is_list(column.type) and not column.null_count, _HEADER, "its recent rows are none")
             check(np.array_equal(np.diff(column.offsets.to_numpy()), counts), _HEADER, "it has other recent rows")
-            recent = pa.RecordBatch.from_struct_array(column.flatten())
+            rows_of_keys = column.flatten()
+            check(not rows_of_keys.null_count, _HEADER, "a recent row is NULL")
+            recent = pa.RecordBatch.from_struct_array(rows_of_keys)
         check(int(counts.sum()) == (0 if recent is None else recent.num_rows), _HEADER, "it has other recent rows")
         return KeyTable(
             tuple(header.column(name) for name in values),
@@ -249,6 +251,8 @@ class BucketLayout:
             return from_segments
         few = chosen[table.segment[chosen] == IN_HEADER]
         from_header = None if recent is None else recent.take(pa.array(table.recent_of(few)))
+        if from_segments is not None and from_header is not None:
+            check(from_segments.schema == from_header.schema, _SEGMENT, "it has other columns than the header")
         pool = joined([from_segments, from_header])
         if pool is None or not len(stored):
             return pool
@@ -293,7 +297,8 @@ def _last_rows(segments: Iterable[bytes], numbers: Rows, counts: Rows) -> pa.Rec
         return None
     order = np.argsort(numbers)
     in_order = numbers[order]
-    batches, keys = [], []
+    batches: list[pa.RecordBatch] = []
+    keys: list[Rows] = []
     for segment in segments:
         batch = read_batch(unseal(segment, Section.OPEN_ROWS, _SEGMENT), _SEGMENT)
         check(batch.schema.get_field_index(KEY_NUMBER) == len(batch.schema) - 1, _SEGMENT, "it has no key numbers")

@@ -36,6 +36,7 @@ from ostinato.streams.bucket_state import (
     OpenBucket,
     RememberedKeys,
     Rows,
+    check_columns,
     other_query,
     read_rows,
 )
@@ -122,6 +123,7 @@ class AppendingStreamWorker(StreamWorker):
         undecided = self._undecided(bucket, released, intake, finished)
         searched = self._to_search(bucket, released, undecided, intake, finished)
         before = self._searched_bucket(bucket, searched, waiting) if opened is None else opened
+        check_columns(before, intake.released)
         of_searched = replace(intake, released=released.of(~undecided.of_arrived))
         layout = self._layout(before, of_searched, all_keys=finished or all_keys)
         outcome = Searched(None, before)
