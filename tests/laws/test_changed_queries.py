@@ -22,7 +22,6 @@ from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.stream.changed_query import QueryChange, StoredQuery
 from ostinato.errors import MatchError, OstinatoError
 from ostinato.local.local_clause import match_table
-from ostinato.streams.bucket_state import open_state
 from ostinato.testing import StreamTester
 
 DECLINED = Declined(CLAUSES, fewest_with_rows=0.02)
@@ -134,7 +133,7 @@ def check_changed(text: str, other: str, table: pa.Table, plan: Plan, changed_at
     if obstacles(then, now) or then.worker.search.needs.before or now.worker.search.needs.numbers:
         event("refused, or rows before a match")
         return
-    opened = open_state(then.state, then.worker.fingerprint)
+    opened = then.worker.opened(then.state)
     held = [rows.column("id").to_pylist() for rows in (opened.open_rows, opened.waiting) if rows is not None]
     later = {row["id"] for rows, _ in steps[changed_at:] for row in rows.to_pylist()}
     ids = {number for numbers in held for number in numbers} | later

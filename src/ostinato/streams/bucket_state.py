@@ -211,7 +211,7 @@ def header_bytes(keys: RememberedKeys, known_until: int, query: str) -> bytes:
 
 def stamped(header: pa.RecordBatch, known_until: int, query: str, more: Mapping[bytes, str] | None = None) -> bytes:
     """A header with the metadata that `read_header` needs, and more."""
-    metadata: dict[bytes | str, str] = {QUERY: query, _KNOWN_UNTIL: str(known_until), **(more or {})}
+    metadata: dict[bytes, str] = {QUERY: query, _KNOWN_UNTIL: str(known_until), **(more or {})}
     return seal(to_bytes(header.replace_schema_metadata(metadata)), Section.BUCKET)
 
 
