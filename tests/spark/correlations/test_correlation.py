@@ -277,7 +277,7 @@ def test_correlations_that_ost_sql_refuses(spark: SparkSession, t: DataFrame) ->
         spark.readStream.format("rate").load().selectExpr("'A' AS symbol", "timestamp AS ts", "1 AS price", "1 AS id")
     )
     with pytest.raises(ost.QueryError, match="STREAM_NOT_SUPPORTED"):
-        ost.sql(QUERY, t=stream)
+        ost.sql(QUERY.replace("JOIN t", "JOIN old"), t=stream, old=t)
     with pytest.raises(ost.QueryError, match="CORRELATION_KEYS"):
         ost.sql(QUERY.replace("JOIN t", "JOIN old"), t=t, old=t.selectExpr("1 AS symbol", "ts", "price", "id"))
     with pytest.raises(ost.QueryError, match="CORRELATION_NOT_SUPPORTED"):
