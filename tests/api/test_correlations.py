@@ -10,12 +10,12 @@ from benchmarks.correlate import window_first
 
 import ostinato as ost
 from ostinato.clause.plan.typed_plan import Limits
+from ostinato.correlations.task.archive_reader import TableReader
 from ostinato.correlations.task.correlation_worker import CorrelationOptions, Correlator, StoredStep
 from ostinato.correlations.task.wanted_schema import FROM, ROWS_BEFORE, TO, wanted_key
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.types import Settings
 from ostinato.local.local_correlations import LocalCorrelation
-from ostinato.local.table_archive import TableReader
 
 FALL = "PATTERN (A B+) DEFINE B AS price < PREV(price)"
 RISE = "PATTERN (A B+) DEFINE B AS price > PREV(price)"

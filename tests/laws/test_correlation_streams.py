@@ -21,6 +21,7 @@ from tests.laws.correlation_strategies import CorrelationExample, correlations, 
 from tests.laws.test_correlations import DECLINED, MAY_FAIL, expected_rows, table_difference
 
 from ostinato.clause.plan.typed_plan import Limits
+from ostinato.correlations.stream import correlation_stream
 from ostinato.correlations.stream.correlation_stream import CorrelationStream, StreamClock
 from ostinato.correlations.task.correlation_worker import CorrelationOptions, Correlator
 from ostinato.errors import OstinatoError
@@ -37,6 +38,11 @@ OPTIONS: tuple[Options, ...] = (
     {"strategy": "archive_first"},
     {"ordered": False, "step_rows": 1},
 )
+SMALL_BUFFERS: tuple[Options, ...] = (
+    {"recent_rows": 1, "strategy": "live_first", "cache": False},
+    {"recent_rows": 2},
+    {"recent_rows": 1, "strategy": "archive_first"},
+)
 
 
 @pytest.fixture(autouse=True)
@@ -52,10 +58,13 @@ class RandomSteps:
         self.local = LocalCorrelation(example.text, example.live.schema, None, Settings(), Limits())
         rows = self.local.live_rows(example.live)
         times, _ = Correlator(self.local.task).live.times_of(as_batch(rows))
-        count = chance.randint(1, 4)
-        step_of_row = np.array([chance.randrange(count) for _ in times], np.int64)
+        count = chance.randint(1, 6)
         candidates = sorted(set(times[times != NO_TIME].tolist()) or {0})
         watermarks = sorted(chance.choice(candidates) - chance.choice([0, 1]) for _ in range(count))
+        if chance.random() < 0.3:
+            step_of_row = np.array([chance.randrange(count) for _ in times], np.int64)
+        else:  # nothing is late
+            step_of_row = np.minimum(np.searchsorted(watermarks, times), count - 1)
         self.is_late = times == NO_TIME
         for number in range(1, count):
             self.is_late |= (step_of_row == number) & (times <= watermarks[number - 1])
@@ -91,13 +100,28 @@ def check(example: CorrelationExample, seed: int, all_options: tuple[Options, ..
             DECLINED.answered(rows=bool(expected))
 
 
-def own_archive() -> st.SearchStrategy[CorrelationExample]:
-    """Correlations of a table with itself: all kinds, and some that match almost everywhere."""
-    all_kinds = correlations().filter(lambda example: example.archive is None)
-    dense = with_another_archive().map(
-        lambda example: replace(example, text=example.text.replace("JOIN history", "JOIN stock"), archive=None)
+def dense() -> st.SearchStrategy[CorrelationExample]:
+    """Correlations of a table with itself that match almost everywhere. In half of them, a start reads PREV."""
+    texts = (
+        [("JOIN history", "JOIN stock")],
+        [("JOIN history", "JOIN stock"), ("DEFINE B AS x", "DEFINE A AS x <> PREV(x), B AS x")],
     )
-    return st.one_of(all_kinds, dense)
+    return st.builds(
+        lambda example, changes: replace(example, text=_changed(example.text, changes), archive=None),
+        with_another_archive(),
+        st.sampled_from(texts),
+    )
+
+
+def _changed(text: str, changes: list[tuple[str, str]]) -> str:
+    for before, after in changes:
+        text = text.replace(before, after)
+    return text
+
+
+def own_archive() -> st.SearchStrategy[CorrelationExample]:
+    """Correlations of a table with itself: all kinds, and dense ones."""
+    return st.one_of(correlations().filter(lambda example: example.archive is None), dense())
 
 
 @settings(max_examples=examples(60))
@@ -106,8 +130,20 @@ def test_steps_and_finish_are_the_oracle(example: CorrelationExample, seed: int,
     check(example, seed, (options,))
 
 
+@settings(max_examples=examples(60))
+@given(dense(), st.integers(0, 2**20), st.sampled_from(SMALL_BUFFERS))
+def test_rows_that_the_buffer_drops_are_read_from_the_history(
+    example: CorrelationExample, seed: int, options: Options
+) -> None:
+    """The history is cut in each step, so a row that is cut too early would be missing."""
+    with pytest.MonkeyPatch.context() as small:
+        small.setattr(correlation_stream, "_SMALL_HISTORY_BYTES", 0)
+        small.setattr(correlation_stream, "_HISTORY_GROWTH", 0)
+        check(example, seed, (options,))
+
+
 @pytest.mark.slow
 @settings(max_examples=examples(40))
 @given(own_archive(), st.integers(0, 2**20))
 def test_steps_and_finish_are_the_oracle_with_all_options(example: CorrelationExample, seed: int) -> None:
-    check(example, seed, OPTIONS)
+    check(example, seed, (*OPTIONS, *SMALL_BUFFERS))

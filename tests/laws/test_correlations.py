@@ -25,12 +25,12 @@ from tests.laws.declined import CLAUSES, VALUES, Declined
 
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.language.correlation_parser import read_correlation
+from ostinato.correlations.task.archive_reader import TableReader
 from ostinato.correlations.task.correlation_worker import CorrelationOptions, Correlator
 from ostinato.errors import OstinatoError
 from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
 from ostinato.local.local_correlations import LocalCorrelation
-from ostinato.local.table_archive import TableReader
 from ostinato.reference.correlation_oracle import correlate_rows
 from ostinato.streams.record_batches import as_batch
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
@@ -13,17 +13,22 @@ from ostinato.api.results import Result, RunReport, small_table_like
 from ostinato.calls.bounds import Duration
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible, refuse_deadline
-from ostinato.calls.options import known_names, whole_number
+from ostinato.calls.options import whole_number
 from ostinato.calls.shown_objects import short_repr
 from ostinato.clause.plan.typed_plan import Limits
-from ostinato.correlations.task.correlation_task import DEFAULT_OPTIONS, CorrelationOptions, StrategyChoice
+from ostinato.correlations.task.correlation_task import (
+    DEFAULT_BUCKETS,
+    DEFAULT_OPTIONS,
+    CorrelationOptions,
+    StrategyChoice,
+)
 from ostinato.correlations.task.run_counts import run_table
 from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
 from ostinato.local.local_settings import local_settings, refuse_settings
 from ostinato.rows.arrow_tables import is_spark_dataframe, is_table, spark_dataframe
 from ostinato.rows.table_kinds import like
-from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS
+from ostinato.streams.stream_settings import MOST_BUCKETS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,7 +40,6 @@ if TYPE_CHECKING:
 
     Archive = TableLike | DataFrame | str | Callable[[SparkSession], DataFrame]
     """A table, a DataFrame, the path of Parquet files, or a function that reads the DataFrame anew for each batch."""
-    from ostinato.spark.correlations.correlation_definition import Reads
     from ostinato.spark.correlations.own_archive_stream import OwnArchiveTerms
 
 T = TypeVar("T")
@@ -66,7 +70,7 @@ class CorrelationQuery(Query):
     options: CorrelationOptions
     limits: Limits
     delay: str | int | None = None
-    buckets: int | None = None
+    buckets: int = DEFAULT_BUCKETS
     single: bool = True
     """Whether there is one query, not several by name."""
 
@@ -117,43 +121,41 @@ class CorrelationQuery(Query):
         output: str | Callable[[DataFrame, int], None],
         checkpoint: str,
         trigger: Mapping[str, Any] | str | None = None,
-        **options: Unpack[StreamOptionNames],
+        write_archive: bool = False,
     ) -> StreamingQuery:
         """Starts the correlation on a streaming DataFrame.
 
         `output` is a folder, in which each batch overwrites its own sub-folder, or a function of a DataFrame and the
         batch number, which writes the DataFrame once. `trigger` takes Spark's arguments, or an interval between
-        batches. `options` (write_archive, reads) are described in docs/correlation.md.
+        batches. With `write_archive` the stream's rows are also written to the path `archive`.
         """
         spark_dataframe(live, hint="start() needs a streaming DataFrame; tables are answered by run()")
         self._check_single("start each by itself")
-        known_names(options, StreamOptionNames.__annotations__)
         (text,) = self.texts.values()
         if self.archive is None:
             from ostinato.spark.correlations.own_archive_stream import start_own_archive
 
-            if options:
+            if write_archive:
                 hint = "archive='path', write_archive=True"
-                raise QueryError("INVALID_OPTION", f"{', '.join(options)}: there is no archive", hint=hint)
+                raise QueryError("INVALID_OPTION", "write_archive needs a path to write to", hint=hint)
             terms = self._own_archive_terms()
             return start_own_archive(text, live, terms, output=output, checkpoint=checkpoint, trigger=trigger)
-        from ostinato.spark.correlations.correlation_stream import TABLE_BUCKETS, StreamTerms, start_correlation
+        from ostinato.spark.correlations.correlation_stream import StreamTerms, start_correlation
 
         with_archive = StreamTerms(
             archive=self.archive,
             delay=self.delay,
-            buckets=TABLE_BUCKETS if self.buckets is None else self.buckets,
+            buckets=self.buckets,
             options=self.options,
             limits=self.limits,
-            **options,
+            write_archive=write_archive,
         )
         return start_correlation(text, live, with_archive, output=output, checkpoint=checkpoint, trigger=trigger)
 
     def _own_archive_terms(self) -> OwnArchiveTerms:
         from ostinato.spark.correlations.own_archive_stream import OwnArchiveTerms
 
-        buckets = DEFAULT_BUCKETS if self.buckets is None else self.buckets
-        return OwnArchiveTerms(self.options, self.limits, buckets, self.delay)
+        return OwnArchiveTerms(self.options, self.limits, self.buckets, self.delay)
 
     @only_our_errors()
     def finish(self, spark: SparkSession, checkpoint: str) -> DataFrame:
@@ -218,13 +220,6 @@ class CorrelationQuery(Query):
         return short_repr(self, "; ".join(self.texts.values()))
 
 
-class StreamOptionNames(TypedDict, total=False):
-    """Options of a correlation on a stream: see docs/correlation.md."""
-
-    write_archive: bool
-    reads: Reads
-
-
 @only_our_errors()
 def correlate(
     query: str | Sequence[str] | Mapping[str, str],
@@ -237,7 +232,7 @@ def correlate(
     ordered: bool = DEFAULT_OPTIONS.ordered,
     max_partial_matches: int = Limits().max_partial_matches,
     step_rows: int = DEFAULT_OPTIONS.step_rows,
-    buckets: int | None = None,
+    buckets: int = DEFAULT_BUCKETS,
 ) -> CorrelationQuery:
     """Creates a query that joins each live match with archive matches from the time shortly before it (DejaVu, 2011).
 
@@ -247,7 +242,7 @@ def correlate(
     it, the live rows are their own archive. `strategy` is "auto", "eager", "live_first" or "archive_first". Without
     `cache` overlapping regions are searched again for each match. None of these options changes the rows.
 
-    `recent_rows` limits the rows of a key in memory; other rows of a region are read from the archive. With
+    `recent_rows` limits the rows of a key in memory; other rows of a region are read again when they are needed. With
     `ordered=False`, a result comes as soon as it is final, whatever its order. For streams only: `delay` is the
     watermark delay of a stream without a watermark, and `buckets` the number of buckets of keys. A stream without
     `archive` answers as a clause does: `stream.transform(correlate(query))`. `start` also takes an archive.
@@ -266,7 +261,7 @@ def correlate(
         options=CorrelationOptions(strategy, cache, recent_rows, ordered, step_rows),
         limits=Limits(max_partial_matches),
         delay=delay,
-        buckets=None if buckets is None else whole_number("buckets", buckets, most=MOST_BUCKETS),
+        buckets=whole_number("buckets", buckets, most=MOST_BUCKETS),
         single=isinstance(query, str),
     )
 

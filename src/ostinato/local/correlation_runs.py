@@ -12,6 +12,7 @@ from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.strategies.cost_model import Factors, PlannerChoice, StrategyName
 from ostinato.correlations.strategies.planner_report import run_text
 from ostinato.correlations.strategies.strategies import Strategy
+from ostinato.correlations.task.archive_reader import ArchiveReader, TableReader
 from ostinato.correlations.task.correlation_state import NEW
 from ostinato.correlations.task.correlation_steps import StepRows, in_steps
 from ostinato.correlations.task.correlation_task import CorrelationOptions
@@ -21,7 +22,6 @@ from ostinato.correlations.task.step_planner import PlannerState, declined_strat
 from ostinato.errors import errors_quoting
 from ostinato.expressions.types import Settings
 from ostinato.local.local_correlations import LocalCorrelation
-from ostinato.local.table_archive import ArchiveReader, TableReader
 from ostinato.rows.arrow_tables import as_table
 
 

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql import types as s
 
 from ostinato.correlations.task.wanted_schema import wanted_schema
-from ostinato.expressions.syntax import Column
-from ostinato.expressions.types import Settings
 from ostinato.spark.correlations.correlation_clock import as_constant, as_number, is_later
-from ostinato.spark.correlations.stream_archive import ArchiveFolder, ArchiveTimes
+from ostinato.spark.correlations.stream_archive import ArchiveTimes
 from ostinato.spark.correlations.wanted_rows import Wanted
-from ostinato.spark.correlations.worker_reads import WorkerReads
 
 KEYS = ("first key", "k")
 TIMES = {"a": (1, 4, 4, 7, 9), "b": (2, 8), "c": (5,)}
@@ -57,31 +52,6 @@ def test_spark_reads_exactly_the_wanted_rows(streaming: SparkSession, case: str)
     rows = streaming.createDataFrame(ROWS, COLUMNS)
     result = ArchiveTimes(KEYS, "t", s.LongType()).wanted(rows, wanted(*ranges))
     assert sorted(row.v for row in result.collect()) == expected
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_workers_read_the_wanted_rows_and_perhaps_older_ones(folder: tuple[str, pa.Schema], case: str) -> None:
-    ranges, expected = CASES[case]
-    path, stored = folder
-    shipped = {name: Column(name) for name in COLUMNS.names}
-    schema = pa.schema([stored.field(name) for name in shipped])
-    reads = WorkerReads(path, 1, stored, KEYS, shipped, schema, Settings())
-    result = reads.read(0, wanted(*ranges).rows).column("v").to_pylist()
-    assert set(expected) <= set(result)
-    ends = {key: to for key, _, to, _ in ranges}
-    assert all(int(value[1:]) < ends[value[0]] for value in result)
-
-
-@pytest.fixture(scope="module")
-def folder(streaming: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, pa.Schema]:
-    """Two batches, of which only the first is to be read."""
-    path = str(Path(tmp_path_factory.mktemp("archive")))
-    archive = ArchiveFolder(path, COLUMNS, "t")
-    rows = streaming.createDataFrame(ROWS, COLUMNS)
-    for batch in (0, 1):
-        archive.write(rows, batch, F.lit(0), KEYS)
-    kinds = {"bigint": pa.int64(), "int": pa.int32(), "string": pa.string()}
-    return path, pa.schema([(field.name, kinds[field.dataType.simpleString()]) for field in archive.stored.fields])
 
 
 MOMENTS: list[tuple[s.DataType, Any, int, Any]] = [

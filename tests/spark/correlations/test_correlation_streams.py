@@ -105,7 +105,6 @@ def test_stream_and_finish_are_batch(source: Source, table: pa.Table) -> None:
 OPTIONS: dict[str, dict[str, Any]] = {
     "written": {},
     "read back by Spark": {"options": kept_rows(2)},
-    "read back by workers": {"options": kept_rows(2), "reads": "worker"},
     "archive first, no cache": {"options": CorrelationOptions(strategy="archive_first", cache=False)},
 }
 
@@ -136,13 +135,12 @@ def test_numbers_and_rows_as_clocks(stream: Stream, table: pa.Table) -> None:
     assert stream.all_rows() == in_process(text, table)
 
 
-@pytest.mark.parametrize("reads", ["spark", "worker"])
-def test_keys_in_another_order(stream: Stream, table: pa.Table, reads: str) -> None:
+def test_keys_in_another_order(stream: Stream, table: pa.Table) -> None:
     two_keys = table.append_column("venue", pa.compute.bit_wise_and(table["id"], 1))
     live, archive = LIVE.replace("BY symbol", "BY symbol, venue"), ARCHIVE.replace("BY symbol", "BY venue, symbol")
     text = QUERY.replace(LIVE, live).replace(ARCHIVE, archive)
     text = text.replace(" ON live", " ON live.venue = archive.venue AND live").replace("'20' SECOND", "'30' SECOND")
-    stream.options = {"text": text, "reads": reads}
+    stream.options = {"text": text}
     stream.run(stream.step(two_keys, options=kept_rows(2)), *pieces(two_keys, 60, 110))
     expected = in_process(text, two_keys)
     assert len(expected) > 10
@@ -333,9 +331,6 @@ def test_a_longer_delay_takes_nothing_back(stream: Stream, table: pa.Table, expe
     ("options", "message"),
     [
         ({"archive": None, "write_archive": True}, "write_archive needs a path"),
-        ({"archive": "/tmp/x", "reads": "worker"}, "workers read an archive only"),
-        ({"archive": "s3://x/y", "write_archive": True, "reads": "worker"}, "local paths only"),
-        ({"reads": "nobody"}, "reads can't be 'nobody'"),
         ({"buckets": 0}, "buckets is a whole number from 1"),
         ({"delay": "soon"}, "delay can't be 'soon'"),
         ({"delay": 5}, "delay can't be 5"),

@@ -14,6 +14,7 @@ import ostinato as ost
 NAMED = QUERY.replace("*", "correlation_start, correlation_end, live.symbol, f, l, af, al", 1)
 """Files can't hold two columns of one name."""
 BY_NUMBER = NAMED.replace("ts, id", "id").replace("INTERVAL '20' SECOND", "25 ROWS")
+TWO_CLOCKS = NAMED.replace(ARCHIVE, ARCHIVE.replace("ts, id", "ts2, id"))
 FALLS = """MATCH_RECOGNIZE (
     PARTITION BY symbol ORDER BY ts, id MEASURES FIRST(id) AS f, LAST(id) AS l
     PATTERN (A B) DEFINE B AS price < PREV(price))"""
@@ -63,7 +64,7 @@ def test_a_result_of_a_silent_key_comes_by_a_timer(source: Source) -> None:
 def test_started_into_a_folder_with_numbers_as_a_clock(source: Source, table: pa.Table) -> None:
     late = pa.concat_tables([table.slice(110), table.slice(0, 7)])  # seven rows come far too late
     source.add(table.slice(0, 60), table.slice(60, 50), late)
-    correlation = ost.correlate(BY_NUMBER, delay=10, buckets=3)
+    correlation = ost.correlate(BY_NUMBER, delay=10, buckets=3, recent_rows=4)
     folders: dict[str, Any] = {"output": source.output, "checkpoint": source.checkpoint}
     started = correlation.start(source.read(None), **folders, trigger={"availableNow": True})
     assert started.awaitTermination(120)
@@ -81,9 +82,9 @@ def test_refused(source: Source, table: pa.Table) -> None:
         (lambda: ost.correlate(NAMED, delay="1 second")(marked), "has a watermark already"),
         (lambda: ost.correlate(NAMED, delay=5)(live), "delay can't be 5"),
         (lambda: ost.correlate(NAMED, buckets=0), "buckets is a whole number"),
-        (lambda: ost.correlate(NAMED, recent_rows=5)(live), "recent_rows drops rows"),
+        (lambda: ost.correlate(TWO_CLOCKS, recent_rows=5)(marked.selectExpr("*", "ts AS ts2")), "have different ones"),
         (lambda: ost.correlate(NAMED, archive="old")(live), "STREAM_NOT_SUPPORTED"),
-        (lambda: ost.correlate(NAMED).start(live, **folders, write_archive=True), "there is no archive"),
+        (lambda: ost.correlate(NAMED).start(live, **folders, write_archive=True), "needs a path"),
         (lambda: ost.correlate(BY_NUMBER)(marked), "STREAM_NEEDS_WATERMARK"),
         (lambda: ost.correlate(NAMED.replace("JOIN t", "JOIN old"))(live), "archive= isn't given"),
         (lambda: ost.sql(NAMED, t=live, late="show"), "takes max_partial_matches"),

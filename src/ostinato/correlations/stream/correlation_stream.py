@@ -1,28 +1,36 @@
 """A bucket of a correlation on a stream: state + arriving rows + watermark -> pairs + state. No Spark here.
 
 The gate of all streams decides which rows are late and which wait (`streams/intake.py`). The correlator matches the
-rows that the gate releases. Its own state is one value in the bucket's header. The rows that wait are segments.
+rows that the gate releases. Its own state is one value in the bucket's header. The rows that wait are segments. With
+`recent_rows`, released rows are also appended to the bucket's history, from which a step reads what its buffer lacks.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import pyarrow as pa
 
-from ostinato.correlations.task.correlation_state import STATE, read_state, state_bytes
+from ostinato.correlations.stream.history import needed_rows, wanted_rows
+from ostinato.correlations.task.correlation_state import STATE, CorrelationState, read_state, state_bytes
 from ostinato.correlations.task.correlation_state_checks import check_state
 from ostinato.correlations.task.correlation_task import CorrelationOptions, CorrelationTask
 from ostinato.correlations.task.correlation_worker import AdvancedStep, Correlator
 from ostinato.kernels.constants import NO_TIME
-from ostinato.streams.bucket_state import EMPTY, BucketState, stamped
+from ostinato.streams.bucket_state import EMPTY, BucketState, read_rows, segments_of, stamped
 from ostinato.streams.intake import Gate, Intake
 from ostinato.streams.step import Counts, Step
-from ostinato.streams.stored_state import LARGEST, check, check_columns_are, check_ranges, whole_numbers
+from ostinato.streams.stored_segments import size_of, with_segments
+from ostinato.streams.stored_state import LARGEST, Section, check, check_columns_are, check_ranges, whole_numbers
 
-_CORRELATION, _WAKES_AT, _HELD_RESULTS = "correlation", "wakes_at", "held_results"
-_HEADER = pa.schema([(_CORRELATION, pa.large_binary()), (_WAKES_AT, pa.int64()), (_HELD_RESULTS, pa.int64())])
+_CORRELATION, _WAKES_AT, _HELD_RESULTS, _HISTORY_BYTES = "correlation", "wakes_at", "held_results", "history_bytes"
+_NUMBERS = (_WAKES_AT, _HELD_RESULTS, _HISTORY_BYTES)
+_HEADER = pa.schema([(_CORRELATION, pa.large_binary()), *((name, pa.int64()) for name in _NUMBERS)])
+_SMALL_HISTORY_BYTES = 1 << 16
+_HISTORY_GROWTH = 2
+"""A history is cut when it has grown by this factor since the last cut, and not before it has the size above."""
 _NEVER = (1 << 63) - 1
 
 
@@ -33,6 +41,8 @@ class _Stored(NamedTuple):
     wakes_at: int = _NEVER
     held_results: int = 0
     """Number of results that wait for earlier ones."""
+    history_bytes: int = 0
+    """Size of the history after the last cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +79,17 @@ class CorrelationStream:
         before = _stored(header)
         done = None
         if finished or intake.released is not None or intake.known_until >= before.wakes_at:
-            done = self._correlated(before, intake, finished=finished)
-        after = before if done is None else self._after(done, intake)
+            done = self._correlated(before, state.open_rows, intake, finished=finished)
+        after = before if done is None else self._after(before, done, intake)
+        history = state.open_rows
+        if done is not None and self.has_history and not finished:
+            history = with_segments(history, segments_of(intake.released, Section.OPEN_ROWS))
+            if size_of(history) > max(_HISTORY_GROWTH * before.history_bytes, _SMALL_HISTORY_BYTES):
+                history = self._cut(history, done.state, intake.known_until)
+                after = after._replace(history_bytes=size_of(history))
         return Step(
             self.correlator.writer.schema.empty_table() if done is None else done.results,
-            EMPTY if finished else BucketState(self._header(after, intake), (), intake.waiting),
+            EMPTY if finished else BucketState(self._header(after, intake), history, intake.waiting),
             None if finished else self._wakes_at_us(after, intake),
             Counts(
                 rows=intake.arrived,
@@ -84,16 +100,34 @@ class CorrelationStream:
             ),
         )
 
-    def _correlated(self, before: _Stored, intake: Intake, *, finished: bool) -> AdvancedStep:
+    @property
+    def has_history(self) -> bool:
+        """Whether the buffer drops rows that a later step may want."""
+        return self.correlator.capacity is not None
+
+    def _correlated(self, before: _Stored, history: Sequence[bytes], intake: Intake, *, finished: bool) -> AdvancedStep:
         correlator = self.correlator
         state = read_state(before.correlation, self.fingerprint)
         rows = None if intake.released is None else pa.Table.from_batches([intake.released])
         check_state(state, correlator.task, correlator.writer, rows, None)
-        return correlator.run(state, rows, None, intake.known_until, finished=finished)
+        done = correlator.run(state, rows, None, intake.known_until, finished=finished)
+        if not done.wanted.num_rows:
+            return done
+        older = wanted_rows(correlator.task, history, done.wanted)
+        check(older is not None, STATE, "its history is missing")
+        return correlator.run(state, rows, None, intake.known_until, finished=finished, history=older)
 
-    def _after(self, done: AdvancedStep, intake: Intake) -> _Stored:
+    def _cut(self, history: Sequence[bytes], state: CorrelationState, known_until: int) -> tuple[bytes, ...]:
+        """The history without the rows that no later step may want, as one segment."""
+        rows = read_rows(history, Section.OPEN_ROWS)
+        assert rows is not None
+        needed = needed_rows(self.correlator.task, self.correlator.archive, state, rows, known_until)
+        return segments_of(needed, Section.OPEN_ROWS)
+
+    def _after(self, before: _Stored, done: AdvancedStep, intake: Intake) -> _Stored:
         wakes_at = _NEVER if done.wakes_at is None else max(done.wakes_at, intake.known_until + 1)
-        return _Stored(state_bytes(done.state, self.fingerprint), wakes_at, done.counts.held_results)
+        correlation = state_bytes(done.state, self.fingerprint)
+        return _Stored(correlation, wakes_at, done.counts.held_results, before.history_bytes)
 
     def _header(self, after: _Stored, intake: Intake) -> bytes:
         columns = [pa.array([value], field.type) for value, field in zip(after, _HEADER, strict=True)]
@@ -110,13 +144,13 @@ def _stored(header: pa.RecordBatch | None) -> _Stored:
         return _Stored()
     check_columns_are(header, {field.name: field.type for field in _HEADER}, STATE)
     check(header.num_rows == 1 and not header.column(_CORRELATION).null_count, STATE, "it has another header")
-    (wakes_at,) = whole_numbers(header.column(_WAKES_AT), STATE)
-    (held_results,) = whole_numbers(header.column(_HELD_RESULTS), STATE)
+    wakes_at, held_results, history_bytes = (int(whole_numbers(header.column(name), STATE)[0]) for name in _NUMBERS)
     check_ranges(
         STATE,
         {
             "the time of the next change": (wakes_at, NO_TIME, _NEVER),
             "the number of results that wait": (held_results, 0, LARGEST),
+            "the size of its history": (history_bytes, 0, LARGEST),
         },
     )
-    return _Stored(header.column(_CORRELATION)[0].as_py(), int(wakes_at), int(held_results))
+    return _Stored(header.column(_CORRELATION)[0].as_py(), wakes_at, held_results, history_bytes)

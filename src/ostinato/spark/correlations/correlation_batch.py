@@ -36,8 +36,6 @@ from ostinato.spark.correlations.released_rows import (
 )
 from ostinato.spark.correlations.stream_archive import ArchiveFolder, ArchiveTimes, Source, read_source
 from ostinato.spark.correlations.wanted_rows import Wanted, read_wanted
-from ostinato.spark.correlations.worker_reads import WorkerReads
-from ostinato.spark.correlations.worker_reads_plan import worker_reads
 from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.spark_types import spark_schema
 from ostinato.spark.shipping.worker_check import Checked
@@ -139,7 +137,6 @@ class CorrelationBatch:
             watermark=self.watermark,
             late_until=self.late_until,
             read_back=read_back,
-            reader=self._reader(),
             finished=self.finished,
         )
         by_bucket = reduce(DataFrame.unionAll, sent).repartition(BUCKET)
@@ -190,11 +187,6 @@ class CorrelationBatch:
     def _copy(self) -> ReleasedCopy:
         path = self.checkpoint.released_path
         return released_copy(self.spark, path, self.correlation, self.archived, self.definition.buckets)
-
-    def _reader(self) -> WorkerReads | None:
-        if self.definition.reads == "spark":
-            return None
-        return worker_reads(self._folder(), self.batch_id, self.correlation, self.archived.schema)
 
     def archive_rows(self, rows: DataFrame) -> None:
         """Writes the batch's rows to the archive, without late rows."""

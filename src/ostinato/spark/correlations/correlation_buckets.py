@@ -32,7 +32,6 @@ from ostinato.spark.streams.stream_packing import BUCKET, one_batch, pack_batch,
 if TYPE_CHECKING:
     from ostinato.correlations.task.correlation_task import CorrelationOptions, CorrelationTask
     from ostinato.correlations.task.correlation_worker import Correlator, StoredStep
-    from ostinato.spark.correlations.worker_reads import WorkerReads
 
 
 @dataclass(slots=True)
@@ -59,8 +58,6 @@ class AdvanceBuckets:
     """The watermark of the batch before. New rows up to this time are late."""
     read_back: frozenset[int] = frozenset()
     """The buckets whose HISTORY was read."""
-    reader: WorkerReads | None = None
-    """Reads older rows in the worker. None: Spark reads them, and the batch runs again."""
     finished: bool = False
     """Whether the input has ended. Then there are only pairs, no state."""
 
@@ -98,11 +95,7 @@ class AdvanceBuckets:
         archive = None if self.task.shared else _table(bucket, ARCHIVE_ROWS, self.archive)
         history = _table(bucket, HISTORY, self.archive) if number in self.read_back else None
         watermark = NO_TIME if self.watermark is None else self.watermark
-        step = correlator.advance(state, rows, archive, watermark, finished=self.finished, history=history)
-        if step.wanted.num_rows and self.reader is not None:
-            history = self.reader.read(number, step.wanted)
-            step = correlator.advance(state, rows, archive, watermark, finished=self.finished, history=history)
-        return step
+        return correlator.advance(state, rows, archive, watermark, finished=self.finished, history=history)
 
     def _times(self, rows: pa.Table) -> np.ndarray[Any, np.dtype[np.int64]]:
         return microseconds_of(one_array(rows.column(self.task.live.time_columns.start)))

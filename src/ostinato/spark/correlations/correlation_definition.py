@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Literal
 
 from pyspark.sql import SparkSession
 from pyspark.sql import types as s
@@ -19,8 +18,7 @@ from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
 from ostinato.streams.stored_definition import check_format
 from ostinato.streams.stored_state import reading
 
-FORMAT = 1
-Reads = Literal["spark", "worker"]
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,6 @@ class CorrelationDefinition:
     settings: Settings
     archive_path: str | None = None
     writes_archive: bool = False
-    reads: Reads = "spark"
 
     def to_json(self) -> str:
         return json.dumps({"format": FORMAT, **asdict(self)}, sort_keys=True)

@@ -14,12 +14,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from ostinato.clause.plan.typed_plan import Limits
-from ostinato.correlations.task.correlation_task import CorrelationOptions
+from ostinato.correlations.task.correlation_task import DEFAULT_BUCKETS, CorrelationOptions
 from ostinato.errors import OstinatoError, carried
 from ostinato.spark.correlations.correlation_batch import CorrelationBatch, archive_folder
 from ostinato.spark.correlations.correlation_checkpoint import CorrelationCheckpoint, StoredBatch
 from ostinato.spark.correlations.correlation_clock import read_delay
-from ostinato.spark.correlations.correlation_definition import CorrelationDefinition, Reads
+from ostinato.spark.correlations.correlation_definition import CorrelationDefinition
 from ostinato.spark.correlations.correlation_output import Output, Trigger, WriteRows, start_query
 from ostinato.spark.correlations.correlation_query import answer_of
 from ostinato.spark.correlations.correlation_stream_checks import (
@@ -29,7 +29,6 @@ from ostinato.spark.correlations.correlation_stream_checks import (
     refuse_option,
 )
 from ostinato.spark.correlations.stream_archive import Source, read_source
-from ostinato.spark.correlations.worker_reads_plan import check_worker_reads
 from ostinato.spark.session.session_settings import session_settings
 from ostinato.spark.streams.stream_checks import watermark_delay_ms
 from ostinato.spark.streams.stream_definition import columns_as_json
@@ -37,25 +36,21 @@ from ostinato.spark.streams.stream_definition import columns_as_json
 if TYPE_CHECKING:
     from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
 
-TABLE_BUCKETS = 16
-"""Fewer than for other streams: each bucket is a folder of the archive in each batch."""
-
 
 @dataclass(frozen=True, slots=True)
 class StreamTerms:
     """The options of a correlation of a stream with an archive in a table.
 
     With a path and `write_archive`, the live rows are their own archive and are also written there. Rows that
-    `recent_rows` leaves out are read from there: by Spark, or by the workers from a shared disk (`reads`). Otherwise
-    `archive` is another table, which each batch reads up to the watermark.
+    `recent_rows` leaves out are read from there. Otherwise `archive` is another table, which each batch reads up to the
+    watermark.
     """
 
     archive: Source
     write_archive: bool = False
     delay: str | int | None = None
     """The watermark delay; None: that of the DataFrame's watermark, or none."""
-    buckets: int = TABLE_BUCKETS
-    reads: Reads = "spark"
+    buckets: int = DEFAULT_BUCKETS
     options: CorrelationOptions | None = None
     limits: Limits = Limits()
 
@@ -82,7 +77,7 @@ def start_correlation(
 def define_correlation(text: str, live: DataFrame, terms: StreamTerms) -> CorrelationDefinition:
     """The definition to store. Raises if the correlation can't run on this stream."""
     archive, options = terms.archive, terms.options or CorrelationOptions()
-    check_options(archive, write_archive=terms.write_archive, buckets=terms.buckets, reads=terms.reads)
+    check_options(archive, write_archive=terms.write_archive, buckets=terms.buckets)
     definition = CorrelationDefinition(
         query=text,
         live_columns=columns_as_json(live.schema),
@@ -94,13 +89,10 @@ def define_correlation(text: str, live: DataFrame, terms: StreamTerms) -> Correl
         settings=session_settings(live),
         archive_path=archive if isinstance(archive, str) else None,
         writes_archive=terms.write_archive,
-        reads=terms.reads,
     )
     correlation = definition.plan(live.sparkSession)  # raises errors in the query before the first batch
     if terms.write_archive:
         archive_folder(definition, correlation)  # raises for columns that an archive can't have
-    if terms.reads == "worker":
-        check_worker_reads(correlation, str(archive))
     return replace(definition, delay=_delay(live, correlation, terms.delay))
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from typing import TYPE_CHECKING, NoReturn, get_args
+from typing import TYPE_CHECKING, NoReturn
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as s
 
-from ostinato.calls.options import one_of, true_or_false, whole_number
+from ostinato.calls.options import true_or_false, whole_number
 from ostinato.errors import QueryError, Span
 from ostinato.expressions.lexer import tokenize
 from ostinato.spark.correlations.correlation_checkpoint import CorrelationCheckpoint
 from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation
-from ostinato.spark.correlations.correlation_definition import CorrelationDefinition, Reads, the_correlation
+from ostinato.spark.correlations.correlation_definition import CorrelationDefinition, the_correlation
 from ostinato.spark.correlations.correlation_query import answer_of, check_archive_is_there
 from ostinato.spark.correlations.stream_archive import Source, read_source
 from ostinato.streams.stream_settings import MOST_BUCKETS
@@ -27,7 +27,7 @@ def refuse_option(message: str, hint: str) -> NoReturn:
     raise QueryError("INVALID_OPTION", message, hint=hint)
 
 
-def check_options(archive: Source, *, write_archive: bool, buckets: int, reads: Reads) -> None:
+def check_options(archive: Source, *, write_archive: bool, buckets: int) -> None:
     """Raises for options that contradict one another."""
     if isinstance(archive, DataFrame) and archive.isStreaming:
         refuse_option("the archive can't be a stream", "a path, a batch DataFrame, or a function that gives one")
@@ -35,9 +35,6 @@ def check_options(archive: Source, *, write_archive: bool, buckets: int, reads: 
         refuse_option("write_archive needs a path to write to", "archive='...'")
     true_or_false("write_archive", write_archive)
     whole_number("buckets", buckets, most=MOST_BUCKETS)
-    one_of("reads", reads, get_args(Reads))
-    if reads == "worker" and not write_archive:
-        refuse_option("workers read an archive only that the same query writes", "archive='...', write_archive=True")
 
 
 def check_output(definition: CorrelationDefinition, spark: SparkSession, *, writes_files: bool) -> None:

@@ -35,7 +35,7 @@ from ostinato.spark.streams.stream_buckets import FinishBuckets
 from ostinato.spark.streams.stream_checkpoint import Checkpoint, with_errors_raised
 from ostinato.spark.streams.stream_checks import WATERMARK, check_machine, watermark_delay_ms, without_watermark
 from ostinato.spark.streams.stream_operator import through_buckets
-from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS
+from ostinato.streams.stream_settings import MOST_BUCKETS
 
 _CLOCK = f"{PREFIX}clock"
 _US_PER_MS = 1000
@@ -49,7 +49,7 @@ class OwnArchiveTerms:
 
     options: CorrelationOptions
     limits: Limits
-    buckets: int = DEFAULT_BUCKETS
+    buckets: int
     delay: str | int | None = None
     """The watermark delay of a stream that has no watermark of its own; None: no delay."""
 
@@ -58,13 +58,13 @@ def correlate_stream(text: str, live: DataFrame, terms: OwnArchiveTerms) -> Data
     """The rows of the query as a streaming DataFrame; nothing runs yet."""
     if not live.isStreaming:
         refuse_option("start takes a stream, and live is a batch DataFrame", "use run() or ost.sql for a batch")
-    if terms.options.recent_rows is not None:
-        message = "recent_rows drops rows, and there is no archive to read them from"
-        refuse_option(message, "archive=..., or leave it out")
     whole_number("buckets", terms.buckets, most=MOST_BUCKETS)
     check_archive_is_there(text, the_correlation(text), None)
     check_machine(live.sparkSession)
     correlation = own_archive_plan(text, live, terms.limits, session_settings(live))
+    if terms.options.recent_rows is not None and correlation.clocks.archive.start != correlation.clocks.live.start:
+        message = "older rows are read by one clock, and the two clauses have different ones"
+        refuse_option(f"recent_rows: {message}", "leave it out")
     check_answer(text, correlation)
     definition = OwnArchiveDefinition.of(text, correlation, terms.options, terms.buckets)
     source = SparkInput.of(_with_watermark(live, correlation, terms.delay), definition.settings)

@@ -22,10 +22,13 @@ from ostinato.expressions.render import quote
 from ostinato.rows.column_names import PREFIX
 from ostinato.spark.correlations.correlation_clock import as_constant, as_number, is_later
 from ostinato.spark.correlations.wanted_rows import Wanted
-from ostinato.spark.correlations.worker_reads import BATCH_ID, BUCKET_ID, CLOCK
 from ostinato.spark.session.quiet import without_error_log
 from ostinato.spark.shipping.spark_input import raise_early
 
+BATCH_ID, BUCKET_ID = "batch_id", "bucket"
+"""The names of the archive's sub-folders. Archived columns can't have these names."""
+CLOCK = f"{PREFIX}clock"
+"""The column with a row's time as an integer."""
 _RANK = f"{PREFIX}rank"
 
 Source = str | DataFrame | Callable[[SparkSession], DataFrame]
