@@ -97,6 +97,7 @@ class CorrelationStream:
                 matches=0 if done is None else done.counts.results,
                 open_runs=after.held_results,
                 buffered_rows=intake.waiting_rows + (0 if done is None else done.counts.buffered_rows),
+                waiting_rows=intake.waiting_rows,
             ),
         )
 
