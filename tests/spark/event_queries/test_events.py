@@ -138,7 +138,7 @@ QUERIES = {
 @pytest.mark.parametrize("name", QUERIES)
 def test_spark_gives_the_rows_of_a_match_in_process(df: DataFrame, table: pa.Table, name: str) -> None:
     query = ost.events(QUERIES[name], type=None if "TYPE" in QUERIES[name] else "kind", time="ts")
-    query = ost.events(query, numbers="text")
+    query = ost.events(query, numbers="text", match_id="found" if "RETURN MATCHES" in QUERIES[name] else None)
     expected = ost.match(query, table)
     result = df.transform(query)
     assert result.columns == expected.column_names

@@ -36,8 +36,8 @@ from tests.spark.streams.spark_streams import Source, matching
 
 settings = {"spark.sql.shuffle.partitions": 2, "spark.sql.session.timeZone": "UTC", STATE_STORE: ROCKSDB}
 source = Source(Path(sys.argv[1]), local_session(cores=2, **settings))
-history = {"history": source.session.read.parquet(path) for path in sys.argv[3:]}
-source.run(source.read().transform(matching(sys.argv[2], **history)))
+options = {"history": source.session.read.parquet(path) for path in sys.argv[3:]} or {"match_id": "found"}
+source.run(source.read().transform(matching(sys.argv[2], **options)))
 """
 
 
@@ -87,9 +87,9 @@ def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start) ->
     assert 3 not in batches(source, "commits")
     with pytest.raises(ost.QueryError, match="STREAM_NOT_SETTLED"):
         source.finish()
-    result = source.run(source.read().transform(matching(CLAUSE)))
+    result = source.run(source.read().transform(matching(CLAUSE, match_id="found")))
     assert min(batch.batchId for batch in source.progress) == 3  # the stream resumed
-    assert rows(result, source.finish()) == rows(ost.match(CLAUSE, table))
+    assert rows(result, source.finish()) == rows(ost.match(CLAUSE, table, match_id="found"))
 
 
 @pytest.mark.timeout(600)
@@ -117,7 +117,8 @@ def test_ctrl_c_lets_the_batch_end(source: Source, in_a_process: Start) -> None:
     query = f"SELECT * FROM trades MATCH_RECOGNIZE ({CLAUSE})"
     source.add(first)
     folders = ["--input", f"trades={source.input}", "--checkpoint", source.checkpoint, "--output", source.output]
-    words = ["-m", "ostinato.cli", "run", "-e", query, "--stream", *folders, "--delay", "5 seconds"]
+    options = ["--delay", "5 seconds", "--match-id", "found"]
+    words = ["-m", "ostinato.cli", "run", "-e", query, "--stream", *folders, *options]
     running = in_a_process(*words)
     wait_until(lambda: 0 in batches(source, "commits"), running)
     os.kill(running.pid, signal.SIGINT)
@@ -130,4 +131,4 @@ def test_ctrl_c_lets_the_batch_end(source: Source, in_a_process: Start) -> None:
     assert restarted.wait(_MOST_SECONDS) == 0
     assert "done: " in (source.folder / TOLD).read_text()
     result = source.session.read.parquet(source.output).toArrow()
-    assert rows(result, source.finish()) == rows(ost.match(CLAUSE, table))
+    assert rows(result, source.finish()) == rows(ost.match(CLAUSE, table, match_id="found"))
