@@ -66,6 +66,9 @@ def test_stream_and_finish_are_batch(source: Source) -> None:
     assert rest.num_rows > 0
     assert source.count("late_rows") == 0
     assert source.count("matches") == result.num_rows
+    states = ost.stream_state(source.session, source.checkpoint, by="state").toArrow().to_pylist()
+    assert {name for row in states for name in row["queries"]} == set(TOGETHER)
+    assert sum(row["partial_matches"] for row in states) == source.count("open_runs_change") > 0
 
 
 def test_one_query_in_its_own_columns(source: Source) -> None:

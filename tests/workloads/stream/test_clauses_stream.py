@@ -9,6 +9,7 @@ from tests.laws.clause_streams import ClauseStream
 
 import ostinato as ost
 from ostinato.kernels.constants import NO_TIME
+from ostinato.streams.bucket_state import EMPTY
 from ostinato.workloads.bound_request import BoundRequest
 from ostinato.workloads.plan.clauses_task import ClausesTask
 from ostinato.workloads.plan.typed_clauses import TypedStream
@@ -45,6 +46,27 @@ def pairs(fed: ClauseStream, clause: int = 0) -> list[tuple[int, int]]:
 
 def kept_rows(fed: ClauseStream) -> int:
     return fed.steps[-1].counts.buffered_rows
+
+
+def test_partial_matches_are_counted_by_state() -> None:
+    fed = stream(WITHIN, LENGTH)
+    fed.step(pa.concat_tables([letters("axa"), letters("ca", "q")]), 3 * SECOND)
+    counts = fed.worker.partial_matches(fed.state).to_pylist()
+    assert sum(row["partial_matches"] for row in counts) == fed.steps[-1].counts.open_runs > 0
+    assert all(row["queries"] for row in counts)
+    assert {row["variable"] for row in counts if row["partial_matches"]} >= {"A", "X"}
+    assert fed.worker.partial_matches(EMPTY).num_rows == len(counts)
+
+
+def test_a_timer_releases_silent_partitions() -> None:
+    """Five seconds after its last row, nothing in the state can be in a match: a silent bucket is emptied."""
+    fed = stream(WITHIN, ABSENT)
+    fed.step(letters("axa"), 2 * SECOND)
+    assert (fed.steps[-1].counts.open_runs > 0, fed.steps[-1].wake_at_us) == (True, 7 * SECOND)
+    fed.step(None, 7 * SECOND)
+    assert (fed.steps[-1].counts.open_runs, kept_rows(fed), fed.steps[-1].wake_at_us) == (0, 0, None)
+    fed.step(letters("ab", first=20), 21 * SECOND)
+    assert pairs(fed) == [(20, 21)]
 
 
 def test_a_match_is_emitted_when_the_watermark_passes_its_last_row() -> None:

@@ -17,6 +17,8 @@ from ostinato.spark.clause.clause_stream_task import StateBy
 from ostinato.spark.rules.rules_definition import RulesDefinition
 from ostinato.spark.rules.rules_finish import open_rules
 from ostinato.spark.streams.stream_checkpoint import check_folder, open_checkpoint
+from ostinato.spark.workloads.clauses_finish import open_clauses
+from ostinato.spark.workloads.clauses_stream_definition import ClausesDefinition
 
 
 @only_our_errors()
@@ -25,33 +27,43 @@ def stream_state(
     checkpoint: str | os.PathLike[str],
     *,
     operator: int | None = None,
-    by: StateBy = "key",
+    by: StateBy | None = None,
 ) -> DataFrame:
-    """The state of a clause as of the last committed batch, while the stream runs or after it stopped.
+    """The state of a stream as of the last committed batch, while the stream runs or after it stopped.
 
-    By default, the open partial matches: partition keys, `waiting_since` (the time of the first row), `rows` so far,
-    and the variables that may come `next`. Conditions over the run so far count as true, so `next` may name variables
-    that can't follow. Rows that wait for the watermark aren't counted.
+    For a clause, by default the open partial matches: partition keys, `waiting_since` (the time of the first row),
+    `rows` so far, and the variables that may come `next`. Conditions over the run so far count as true, so `next` may
+    name variables that can't follow. Rows that wait for the watermark aren't counted.
 
     `by="reason"` counts all keys in the state by the reason why they are kept: `reason`, `keys` and `rows`.
     `by="state"` counts the keys with an open partial match by the states of the automaton that may consume their next
     row: `state`, `variable` and `keys`. `ost.explain` shows the automaton. If a query has several clauses, `operator`
     selects one.
 
-    The state of `ost.rules` is counted by rule and state: `rule`, `version`, `status` (active or suspended), `state`,
-    `variable` and `keys`. A row without a state counts all keys of its rule with an open partial match.
+    Workloads and rules have counts by state only. For clauses of a workload that are matched together, the result has
+    the states of their merged plan: `state`, `variable` (that of the last row), the `queries` that it serves, and
+    `partial_matches`. The state of `ost.rules` is counted by rule and state: `rule`, `version`, `status` (active or
+    suspended), `state`, `variable` and `keys`. A row without a state counts all keys of its rule with an open partial
+    match.
 
     >>> stream_state(spark, "checkpoints/dips").orderBy("waiting_since").show()  # doctest: +SKIP
     >>> stream_state(spark, "checkpoints/dips", by="reason").show()  # doctest: +SKIP
     """
-    one_of("by", by, get_args(StateBy))
+    if by is not None:
+        one_of("by", by, get_args(StateBy))
     opened = open_checkpoint(spark, check_folder(spark, checkpoint), operator)
     definition = definition_of(opened)
-    if isinstance(definition, RulesDefinition):
-        if by == "reason":
-            raise QueryError("INVALID_OPTION", "the state of rules is counted by rule and state", hint="leave by= out")
-        return open_rules(definition, opened)
-    if not isinstance(definition, ClauseDefinition):
+    if isinstance(definition, ClauseDefinition):
+        return state_rows(definition, opened, by or "key")
+    if not isinstance(definition, RulesDefinition | ClausesDefinition):
         content, hint = definition.keeps
         raise QueryError("NO_STATE", f"the stream of {opened.path} keeps {content}", hint=hint)
-    return state_rows(definition, opened, by)
+    if by not in (None, "state"):
+        raise QueryError(
+            "INVALID_OPTION",
+            f"the state of workloads and rules is counted by state, not by {by}",
+            hint='leave by= out, or by="state"',
+        )
+    if isinstance(definition, ClausesDefinition):
+        return open_clauses(definition, opened)
+    return open_rules(definition, opened)

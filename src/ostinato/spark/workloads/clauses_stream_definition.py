@@ -17,10 +17,6 @@ class ClausesDefinition(WorkloadDefinition):
     """The clauses of one operator. Their texts are rendered, with PARTITION BY and ORDER BY."""
 
     kind: ClassVar[str] = "clauses"
-    keeps: ClassVar[tuple[str, str]] = (
-        "state that the clauses of a workload share, and no partial matches of one clause to look at",
-        "ost.finish_stream gives the matches that wait for the watermark",
-    )
 
     input_names: tuple[str | None, ...]
 

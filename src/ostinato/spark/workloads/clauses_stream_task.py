@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from ostinato.rows.packed_conditions import condition_places
+from ostinato.spark.streams.stream_buckets import rows_or_error, states_of
 from ostinato.spark.streams.stream_task import BucketTask, with_decided
 from ostinato.spark.workloads.clause_tasks import ClauseOutput
 from ostinato.streams.step import StreamCore
 
 if TYPE_CHECKING:
+    from ostinato.streams.bucket_state import BucketState
     from ostinato.workloads.plan.clauses_task import ClausesTask
     from ostinato.workloads.stream.clauses_stream import ClauseRows
 
@@ -35,3 +38,18 @@ class ClausesBucketTask(BucketTask):
         batches = [batch for clause, rows in enumerate(results.rows) for batch in self.output_rows.rows(clause, rows)]
         batches += [batch for report in results.reports for batch in self.output_rows.report(report)]
         return with_decided(pa.Table.from_batches(batches, self.output), results.decided_us)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenClauses:
+    """For mapInArrow: states of buckets in, their partial matches by state out, with a column for an error."""
+
+    task: ClausesBucketTask
+    output: pa.Schema
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return rows_or_error(map(self._counted, states_of(batches)), self.output)
+
+    def _counted(self, bucket: BucketState) -> pa.Table:
+        counts: pa.Table = self.task.worker.partial_matches(bucket)
+        return counts.cast(self.output)

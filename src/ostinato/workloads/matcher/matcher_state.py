@@ -73,6 +73,11 @@ class MatcherState:
     rows_needed: Ints
     """Rows of the call that gave this state, in their order: the history of the next call."""
 
+    def by_node(self, nodes: int) -> Ints:
+        """The number of partial matches of each node that may still grow."""
+        grows = self.ancestry[:, _STORED_STATUS] == LISTED
+        return np.bincount(self.ancestry[grows, _STORED_NODE], minlength=nodes)
+
     def to_bytes(self) -> bytes:
         arrays = [getattr(self, field.name) for field in fields(self)]
         pieces = [_HEADER.pack(_MAGIC, VERSION, len(arrays))]

@@ -18,7 +18,7 @@ from ostinato.calls.bounds import Bounds
 from ostinato.event_queries.enumeration.match_limits import DEFAULT_LIMITS, MatchLimits
 from ostinato.kernels.clock import Clock, RealClock, Work
 from ostinato.rows.loss_report import Report
-from ostinato.streams.stored_state import Section, check, seal, unseal
+from ostinato.streams.stored_state import Section, check, reading, seal, unseal
 from ostinato.workloads.matcher.ledger import AGES
 from ostinato.workloads.matcher.matcher_state import MatcherState
 from ostinato.workloads.matcher.materialise import PatternMatches
@@ -97,6 +97,12 @@ class BoundedEngine:
         report = call.report(tuple(of_pattern.count for of_pattern in matches))
         live = int(run.ledger.live.sum())
         return BoundedStep(matches, self._state(after, shedder_to_bytes(shedder)), after.rows_needed, report, live)
+
+    def partial_matches_by_node(self, state: bytes) -> NDArray[np.int64]:
+        """The number of partial matches in a state, by node of the plan."""
+        stored, _ = _split(state, self._plan_sum)
+        with reading(_STATE):
+            return stored.by_node(len(self.plan.nodes))
 
     def _unbounded(self, events: PlanEvents, matcher_state: MatcherState | None) -> BoundedStep:
         run = self.matcher.begin(events, matcher_state, self._one_class)

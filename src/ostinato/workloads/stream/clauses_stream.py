@@ -10,21 +10,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
 from ostinato.clause.task.clause_worker import Worker
 from ostinato.rows.batches import OutputRows, batch_of
 from ostinato.rows.loss_report import Report
-from ostinato.streams.bucket_state import EMPTY, BucketState, read_rows, segments_of, stamped
-from ostinato.streams.intake import Gate
+from ostinato.streams.bucket_state import EMPTY, BucketState, read_header, read_rows, segments_of, stamped
+from ostinato.streams.intake import Gate, Intake
 from ostinato.streams.record_batches import joined
 from ostinato.streams.step import Counts, Step
 from ostinato.streams.stored_state import LARGEST, Section, check, check_columns_are, check_ranges, whole_numbers
+from ostinato.workloads.merging.merged_plan import ROOT
 from ostinato.workloads.plan.clauses_task import ClausesTask
 from ostinato.workloads.stream.clauses_stream_rows import NOTHING_CARRIED, Carried, Reach, carried_rows
 from ostinato.workloads.task.clauses_worker import StreamFound, StreamMatcher, row_conditions
 
+PARTIAL_MATCHES = pa.schema(
+    [
+        ("state", pa.int64()),
+        ("variable", pa.string()),
+        ("queries", pa.list_(pa.string())),
+        ("partial_matches", pa.int64()),
+    ]
+)
+"""The columns of `ClauseStreamWorker.partial_matches`."""
 _ENGINE, _APART, _PARTIAL_MATCHES = "engine", "apart", "partial_matches"
+_NEVER = np.iinfo(np.int64).max
 _HEADER = "the header in the state of these clauses"
 
 
@@ -54,6 +66,8 @@ class ClauseStreamWorker:
         self.time = stream.stream.order_by[0].column
         self.reach = Reach([typed.plan for typed in task.typed.clauses])
         self.gate = Gate(self.time)
+        # Under a bound, the state has statistics, too.
+        self.lasts_us = self.reach.lasts_us if task.request.is_empty else None
         self.fingerprint = fingerprint
 
     def advance(
@@ -69,6 +83,8 @@ class ClauseStreamWorker:
             if not finished:
                 left = carried_rows(self.reach, matched, rows, self.time, intake.known_until)
                 open_rows = segments_of(left.rows, Section.OPEN_ROWS)
+        if left.rows is not None and self._last_use(left) <= intake.known_until:
+            left, open_rows = NOTHING_CARRIED, ()
         if finished:
             left, after = NOTHING_CARRIED, EMPTY
         else:
@@ -76,7 +92,7 @@ class ClauseStreamWorker:
         return Step(
             results=_results(matched, intake.decided_us(finished=finished)),
             state=after,
-            wake_at_us=None if finished else intake.waiting_from,
+            wake_at_us=None if finished else self._wake_at(left, intake),
             counts=Counts(
                 rows=intake.arrived,
                 late_rows=intake.late_rows,
@@ -85,6 +101,36 @@ class ClauseStreamWorker:
                 buffered_rows=left.count + (0 if finished else intake.waiting_rows),
             ),
         )
+
+    def _last_use(self, left: Carried) -> int:
+        """The time up to which rows must be known for all partial matches to be over, or _NEVER."""
+        if self.lasts_us is None or left.rows is None:
+            return _NEVER
+        return int(self.gate.times(left.rows).max()) + self.lasts_us
+
+    def _wake_at(self, left: Carried, intake: Intake) -> int | None:
+        moments = [self._last_use(left), _NEVER if intake.waiting_from is None else intake.waiting_from]
+        return min(moments) if min(moments) < _NEVER else None
+
+    def partial_matches(self, state: BucketState) -> pa.Table:
+        """For each state of the merged plan its number, the `variable` of the last row, the `queries` that it serves,
+        and the number of `partial_matches` in it."""
+        header, _ = read_header(state, self.fingerprint)
+        before, plan = _carried(header, state), self.matcher.engine.plan
+        counts = np.zeros(len(plan.nodes), np.int64)
+        if before.engine is not None:
+            counts = self.matcher.engine.partial_matches_by_node(before.engine)
+        rows = [
+            {
+                "state": number,
+                "variable": plan.labels[node.label],
+                "queries": [name for bit, name in enumerate(plan.names) if node.patterns >> bit & 1],
+                "partial_matches": int(counts[number]),
+            }
+            for number, node in enumerate(plan.nodes)
+            if number != ROOT
+        ]
+        return pa.Table.from_pylist(rows, schema=PARTIAL_MATCHES)
 
     def _matched(self, before: Carried, rows: pa.RecordBatch, finished: bool) -> StreamFound:
         """Matches the rows. The carried rows are the first of them."""

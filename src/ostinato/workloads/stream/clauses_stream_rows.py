@@ -76,6 +76,12 @@ class Reach:
         self.extents = [slicing_of(plan).shared for plan in plans]
         self.before = max(rows_around(plan).before for plan in plans)
 
+    @property
+    def lasts_us(self) -> int | None:
+        """The time after which a row is of no use to any clause; None if there is no such time."""
+        within = [extent.within_us for extent in self.extents if extent.within_us is not None]
+        return max(within) if len(within) == len(self.extents) and not self.before else None
+
     def may_begin(self, rows_to_next: Ints, time_us: Ints, known_until: int) -> Mask:
         """Whether a match with a future row may contain each row. `rows_to_next`: distance to the next row of its
         partition. Other rows are of no use to any clause."""
