@@ -249,7 +249,7 @@ def check_forgotten(text: str, table: pa.Table, plan: Plan, half_minutes: int) -
     expected: list[dict[str, Any]] | None = None
     with DECLINED.example(), suppress(MatchError):
         tables = [on_time(steps).slice(0, 0), *lifetimes(text, on_time(steps), 30_000_000 * half_minutes)]
-        results = [match_table(parse_clause(text), rows) for rows in tables]
+        results = [match_table(with_ids(text), rows) for rows in tables]
         expected = [row for result in results for row in result.to_pylist()]
     if expected is None:
         with pytest.raises(MatchError):

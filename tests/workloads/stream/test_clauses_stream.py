@@ -54,7 +54,7 @@ def test_partial_matches_are_counted_by_state() -> None:
     counts = fed.worker.partial_matches(fed.state).to_pylist()
     assert sum(row["partial_matches"] for row in counts) == fed.steps[-1].counts.open_runs > 0
     assert all(row["queries"] for row in counts)
-    assert {row["variable"] for row in counts if row["partial_matches"]} >= {"A", "X"}
+    assert {row["variable"] for row in counts if row["partial_matches"]} == {"A"}
     assert fed.worker.partial_matches(EMPTY).num_rows == len(counts)
 
 
@@ -139,8 +139,8 @@ def test_the_number_of_kept_rows_does_not_grow_with_the_stream(text: str) -> Non
 def test_unneeded_rows_stay_until_the_matcher_drops_their_partial_matches() -> None:
     fed = stream(WITHIN)
     fed.step(letters("a"), 0)
-    fed.step(letters("x" * 3, key="q", first=50), 60 * SECOND)
-    assert kept_rows(fed) == 1
+    fed.step(letters("xxa", key="q", first=56), 60 * SECOND)
+    assert kept_rows(fed) == 2
     fed.step(letters("ab", first=70), 80 * SECOND)
     assert pairs(fed) == [(70, 71)]
 

@@ -63,6 +63,11 @@ class ClauseStreamWorker:
         self.typed = task.typed
         self.conditions = tuple(conditions)
         self.matcher = StreamMatcher(stream, task, [Worker(typed) for typed in task.typed.clauses])
+        self.variables = [
+            [task.typed.clauses[clause.clause].plan.nfa.states[node.state].variable for node in clause.graph.nodes]
+            for clause in stream.stream.clauses
+        ]
+        """[clause of the stream][label of its program]: the variable."""
         self.time = stream.stream.order_by[0].column
         self.reach = Reach([typed.plan for typed in task.typed.clauses])
         self.gate = Gate(self.time)
@@ -120,16 +125,13 @@ class ClauseStreamWorker:
         counts = np.zeros(len(plan.nodes), np.int64)
         if before.engine is not None:
             counts = self.matcher.engine.partial_matches_by_node(before.engine)
-        rows = [
-            {
-                "state": number,
-                "variable": plan.labels[node.label],
-                "queries": [name for bit, name in enumerate(plan.names) if node.patterns >> bit & 1],
-                "partial_matches": int(counts[number]),
-            }
-            for number, node in enumerate(plan.nodes)
-            if number != ROOT
-        ]
+        rows = []
+        for number, node in enumerate(plan.nodes):
+            patterns = [pattern for pattern in range(len(plan.names)) if node.patterns >> pattern & 1]
+            if number != ROOT:
+                own_label = plan.pattern_labels[patterns[0]][node.label]
+                row = (number, self.variables[patterns[0]][own_label], [plan.names[pattern] for pattern in patterns])
+                rows.append(dict(zip(PARTIAL_MATCHES.names, (*row, int(counts[number])), strict=True)))
         return pa.Table.from_pylist(rows, schema=PARTIAL_MATCHES)
 
     def _matched(self, before: Carried, rows: pa.RecordBatch, finished: bool) -> StreamFound:
