@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from ostinato.rows.packed_conditions import condition_places
-from ostinato.spark.streams.stream_buckets import rows_or_error, states_of
+from ostinato.spark.streams.stream_buckets import CheckpointBucket, buckets_of, rows_or_error
 from ostinato.spark.streams.stream_task import BucketTask, with_decided
 from ostinato.spark.workloads.clause_tasks import ClauseOutput
 from ostinato.streams.step import StreamCore
 
 if TYPE_CHECKING:
-    from ostinato.streams.bucket_state import BucketState
     from ostinato.workloads.plan.clauses_task import ClausesTask
     from ostinato.workloads.stream.clauses_stream import ClauseRows
 
@@ -48,8 +47,8 @@ class OpenClauses:
     output: pa.Schema
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return rows_or_error(map(self._counted, states_of(batches)), self.output)
+        return rows_or_error(map(self._counted, buckets_of(batches)), self.output)
 
-    def _counted(self, bucket: BucketState) -> pa.Table:
-        counts: pa.Table = self.task.worker.partial_matches(bucket)
+    def _counted(self, bucket: CheckpointBucket) -> pa.Table:
+        counts: pa.Table = self.task.worker.partial_matches(bucket.state)
         return counts.cast(self.output)
