@@ -11,6 +11,7 @@ import pytest
 from ostinato.clause.stream.clause_stream import StreamWorker
 from ostinato.clause.stream.early_stream import EarlyStream
 from ostinato.spark.clause.clause_stream_task import StateView
+from ostinato.spark.streams.stream_buckets import CheckpointBucket
 from ostinato.testing import StreamTester
 
 SCHEMA = pa.schema([("waiting_since", pa.timestamp("us")), ("rows", pa.int64()), ("next", pa.list_(pa.string()))])
@@ -24,5 +25,5 @@ def test_preliminary_rows_beside_the_state_do_not_matter(emit: Any) -> None:
     assert [row.get("status") for row in rows] == ([] if emit == "final" else ["open"])
     core: StreamWorker | EarlyStream = stream.worker if emit == "final" else EarlyStream(stream.worker)
     task: Any = SimpleNamespace(worker=core)
-    [run] = StateView(task, SCHEMA, "key")._view(stream.state).to_pylist()
+    [run] = StateView(task, SCHEMA, "key")._view(CheckpointBucket(stream.state, None, [])).to_pylist()
     assert (run["rows"], run["next"]) == (3, ["B", "C"])
