@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from benchmarks.experiment import Experiment, Part
 from benchmarks.streaming.buckets import measure_buckets
+from benchmarks.streaming.open_run_growth import measure_growth
 from benchmarks.streaming.open_runs import measure_state
 from benchmarks.streaming.plot import draw
 from benchmarks.streaming.rules import measure_rules
@@ -18,6 +19,7 @@ EXPERIMENT = Experiment(
     parts=(
         Part("throughput", measure_throughput),
         Part("state", measure_state),
+        Part("growth", measure_growth),
         Part("buckets", measure_buckets),
         Part("rules", measure_rules),
     ),

@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from benchmarks.experiment import Scale
 from benchmarks.match.sparks import Totals
 from benchmarks.records import Baseline, Record
-from benchmarks.streaming import open_runs, rules, soak, soak_samples, throughput
+from benchmarks.streaming import open_run_growth, open_runs, rules, soak, soak_samples, throughput
 from benchmarks.streaming.plot import draw
 from benchmarks.streaming.soak_input import ChunkWriter, Rate, chunk, write_chunk
 from benchmarks.streaming.soak_samples import Sample, growth_percent, judged, slope, write_csv
@@ -272,3 +273,12 @@ def test_pictures_are_drawn_of_what_was_measured(tmp_path: Path) -> None:
     assert [path.name for path in draw([time, *state], tmp_path)] == ["streaming-throughput.png", "streaming-state.png"]
     soak_samples.draw([sample(10.0), sample(20.0)], tmp_path / "soak.png")
     assert (tmp_path / "soak.png").stat().st_size > 1_000
+
+
+def test_a_batch_beside_growing_runs_writes_as_much_as_the_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(open_run_growth.KEYS, Scale.SMALL, 20)
+    records = {record.metric: record for record in open_run_growth.measure_growth(Scale.SMALL)}
+    assert set(records) == {"CPU time of a batch", "bytes written by a batch"}
+    written = records["bytes written by a batch"]
+    assert written.baseline is not None
+    assert written.value <= 1.2 * written.baseline.value
