@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from decimal import Decimal
 
 import pyarrow as pa
 import pytest
 from tests.spark.streams.spark_streams import Source, pieces, rows, seconds, trades
-from tests.spark.streams.test_streaming_restart import Start, batches, in_a_process, wait_until
 
 import ostinato as ost
 from ostinato.errors import QueryError
-
-__all__ = ["in_a_process"]  # a fixture
 
 HEAD = "TYPE Low AS price < 3, Mid AS price = 3, High AS price > 3 TIME ts"
 QUERIES = {
@@ -106,33 +101,3 @@ def test_another_query_refuses_the_state(source: Source) -> None:
     other = QUERIES["sums"].replace("High+ h", "Mid+ h")
     with pytest.raises(Exception, match="STATE_OF_OTHER_QUERY"):
         source.run(source.read().transform(answer(other)))
-
-
-VICTIM = """
-import sys
-from pathlib import Path
-
-from ostinato.spark.session.session import local_session
-from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE
-from tests.spark.streams.spark_streams import Source
-from tests.spark.event_queries.test_event_streaming import answer
-
-settings = {"spark.sql.shuffle.partitions": 2, "spark.sql.session.timeZone": "UTC", STATE_STORE: ROCKSDB}
-source = Source(Path(sys.argv[1]), local_session(cores=2, **settings))
-source.run(source.read().transform(answer(sys.argv[2])))
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)  # two processes with kernels of their own
-def test_killed_in_the_middle_of_a_batch(source: Source, in_a_process: Start) -> None:
-    table = trades()
-    source.add(*pieces(table, 100, 200, 300, 400, 500))
-    victim = in_a_process("-c", VICTIM, str(source.folder), QUERIES["sums"])
-    wait_until(lambda: 3 in batches(source, "offsets"), victim)
-    os.killpg(victim.pid, signal.SIGKILL)
-    victim.wait()
-    assert 3 not in batches(source, "commits")
-    result = source.run(source.read().transform(answer(QUERIES["sums"])))
-    assert min(batch.batchId for batch in source.progress) == 3  # the stream resumed
-    assert rows(result, source.finish()) == rows(ost.match(ost.events(QUERIES["sums"]), table))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame
 from tests.spark.streams.spark_streams import Source, pieces, rows, trades
-from tests.spark.streams.test_streaming_restart import Start, batches, in_a_process, wait_until
+from tests.spark.streams.stream_processes import Start, batches, in_a_process, wait_until
 
 import ostinato as ost
 from ostinato.rule_sets.rule_changes import RuleChange, RuleOptions

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from tests.spark.streams.spark_streams import Source, matching, pieces, rows, split, trades
+from tests.spark.streams.stream_processes import MOST_SECONDS, TOLD, Start, batches, in_a_process, wait_until
 
 import ostinato as ost
 
+__all__ = ["in_a_process"]  # a fixture
 pytestmark = pytest.mark.slow
 
 CLAUSE = """
     PARTITION BY symbol ORDER BY ts, id MEASURES FIRST(id) AS f, LAST(id) AS l, MATCH_NUMBER() AS number
     PATTERN (TOP FALL+ RISE+) WITHIN INTERVAL '40' SECOND
     DEFINE FALL AS price < PREV(price), RISE AS price > PREV(price)"""
-_MOST_SECONDS = 120
-"""On a free machine it takes a quarter of that; kernels may have to be compiled first."""
-TOLD = "stderr.txt"
-Start = Callable[..., subprocess.Popen[bytes]]
 VICTIM = """
 import sys
 from pathlib import Path
@@ -39,40 +32,6 @@ source = Source(Path(sys.argv[1]), local_session(cores=2, **settings))
 options = {"history": source.session.read.parquet(path) for path in sys.argv[3:]} or {"match_id": "found"}
 source.run(source.read().transform(matching(sys.argv[2], **options)))
 """
-
-
-@pytest.fixture
-def in_a_process(tmp_path: Path) -> Iterator[Start]:
-    """Starts Python as the leader of a process group, with its JVM. At the end, the group is killed."""
-    path = os.pathsep.join([str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONPATH": path, "TZ": "UTC"}  # the time zone of the tests' own session
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start(*words: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, *words]
-        with (tmp_path / TOLD).open("w") as output:  # not a pipe: nobody reads it while the process runs
-            started.append(subprocess.Popen(command, env=environment, start_new_session=True, stderr=output))
-        return started[-1]
-
-    yield start
-    for process in started:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
-def batches(source: Source, log: str) -> set[int]:
-    folder = Path(source.checkpoint) / log
-    return {int(file.name) for file in folder.iterdir() if file.name.isdigit()} if folder.is_dir() else set()
-
-
-def wait_until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
-    """Looks often: the moment to kill is between two files of the checkpoint."""
-    deadline = time.monotonic() + _MOST_SECONDS
-    while not condition():
-        assert process.poll() is None, "the stream ended before its time"
-        assert time.monotonic() < deadline, "the stream didn't come so far"
-        time.sleep(0.005)
 
 
 @pytest.mark.timeout(600)  # two processes with kernels of their own
@@ -122,13 +81,13 @@ def test_ctrl_c_lets_the_batch_end(source: Source, in_a_process: Start) -> None:
     running = in_a_process(*words)
     wait_until(lambda: 0 in batches(source, "commits"), running)
     os.kill(running.pid, signal.SIGINT)
-    assert running.wait(_MOST_SECONDS) == 0
+    assert running.wait(MOST_SECONDS) == 0
     output = (source.folder / TOLD).read_text()
     assert "stopped: " in output
     assert "Traceback" not in output
     source.add(second)
     restarted = in_a_process(*words, "--once")
-    assert restarted.wait(_MOST_SECONDS) == 0
+    assert restarted.wait(MOST_SECONDS) == 0
     assert "done: " in (source.folder / TOLD).read_text()
     result = source.session.read.parquet(source.output).toArrow()
     assert rows(result, source.finish()) == rows(ost.match(CLAUSE, table, match_id="found"))

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame
 from tests.spark.streams.spark_streams import Source, bounded_victim, pieces, trades
-from tests.spark.streams.test_streaming_restart import Start, batches, in_a_process, wait_until
+from tests.spark.streams.stream_processes import Start, batches, in_a_process, wait_until
 
 import ostinato as ost
 from ostinato.errors import QueryError

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from tests.spark.streams.spark_streams import Source, bounded_victim, pieces, trades
-from tests.spark.streams.test_streaming_restart import Start, batches, in_a_process, wait_until
+from tests.spark.streams.stream_processes import Start, batches, in_a_process, wait_until
 from tests.spark.workloads.test_bounded_streams import SUMS
 
 import ostinato as ost

@@ -1,0 +1,71 @@
+"""Killed at random moments inside micro-batches, again and again: no row is lost, none is there twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import DataStreamWriter
+from tests.spark.event_queries.test_event_streaming import QUERIES, answer
+from tests.spark.streams.kill_campaign import KillCampaign
+from tests.spark.streams.spark_streams import Source, matching, pieces, rows, trades
+from tests.spark.streams.stream_processes import Start, in_a_process
+from tests.spark.streams.test_streaming_restart import CLAUSE
+
+import ostinato as ost
+
+__all__ = ["in_a_process"]  # a fixture
+pytestmark = pytest.mark.slow
+
+EVENTS = QUERIES["sums"]
+
+
+def clause(source: Source) -> DataStreamWriter:
+    found = source.read().transform(matching(CLAUSE))
+    return found.writeStream.format("parquet").option("path", source.output)
+
+
+def events(source: Source) -> DataStreamWriter:
+    found = source.read().transform(answer(EVENTS))
+    return found.writeStream.format("parquet").option("path", source.output)
+
+
+def upserted(source: Source) -> DataStreamWriter:
+    return source.read(delay=None).writeStream.foreachBatch(ost.upsert(source.output, key="id", time="ts"))
+
+
+def json_lines(source: Source) -> DataStreamWriter:
+    ost.register_sinks(source.session)
+    pairs = source.read(delay=None).repartition(2)
+    return pairs.writeStream.format("ostinato-json-lines").option("path", source.output)
+
+
+STREAMS = {"clause": clause, "events": events, "upserted": upserted, "json_lines": json_lines}
+
+
+@pytest.mark.timeout(900)  # four processes with kernels of their own
+def test_killed_streams_give_the_rows_of_a_batch(streaming: SparkSession, tmp_path: Path, in_a_process: Start) -> None:
+    table = trades()
+    campaign = KillCampaign(tmp_path, streaming, STREAMS, in_a_process)
+    for source in campaign.sources.values():
+        source.add(*pieces(table, 100, 200, 300, 400, 500))
+    of_clause, of_events, of_upsert, of_lines = (campaign.sources[name] for name in STREAMS)
+    campaign.kill(inside={"clause"})
+    with pytest.raises(ost.QueryError, match="STREAM_NOT_SETTLED"):
+        of_clause.finish()
+    campaign.kill(inside={"events"})
+    campaign.kill(inside={"upserted", "json_lines"})
+
+    campaign.settle()
+    assert rows(output(of_clause), of_clause.finish()) == rows(ost.match(CLAUSE, table))
+    assert rows(output(of_events), of_events.finish()) == rows(ost.match(ost.events(EVENTS), table))
+    assert sorted(output(of_upsert)["id"].to_pylist()) == table["id"].to_pylist()
+    schema = streaming.read.parquet(of_lines.input).schema
+    lines = streaming.read.schema(schema).json(of_lines.output).toArrow()
+    assert rows(lines.select(table.column_names)) == rows(table.cast(lines.schema))
+
+
+def output(source: Source) -> pa.Table:
+    return source.session.read.parquet(source.output).toArrow()
