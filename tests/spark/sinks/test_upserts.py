@@ -48,7 +48,7 @@ def test_a_stream_writes_each_match_once(streaming: SparkSession, tmp_path: Path
         return plain()
 
     assert run() == [0, 1, 2, 3]
-    lost = next(Path(target).glob(f"{DAY}=2024-03-02/*b00000001-*"))
+    lost = next(Path(target).glob(f"{DAY}=2024-03-02/*b{1:020d}-*"))
     lost.rename(tmp_path / "lost")  # killed between the folders of two days
     uncommit(source.checkpoint, 1)
     source.add(matches(4))
@@ -60,22 +60,45 @@ def test_a_stream_writes_each_match_once(streaming: SparkSession, tmp_path: Path
     assert (again.columns, again.count()) == (["match_id", "began", "price"], 5)
 
 
-def test_the_latest_status_wins(streaming: SparkSession, tmp_path: Path) -> None:
-    upsert = ost.upsert(tmp_path / "runs", key="run_id", status="status", latest_by="ended")
-    first = early(streaming, ("a", "open", 1), ("a", "extended", 3), ("a", "extended", 2), ("b", "open", 1))
-    second = early(streaming, ("a", "final", 3), ("b", "extended", 1), ("c", "withdrawn", 1))
-    for number, batch in enumerate((first, second, first, second)):
-        upsert(batch, number)
-    assert sorted(map(tuple, upsert.read(streaming).collect())) == [
-        ("a", "final", 3),
-        ("b", "extended", 1),
-        ("c", "withdrawn", 1),
+def test_early_results_are_replaced_until_they_are_final(streaming: SparkSession, tmp_path: Path) -> None:
+    upsert = ost.upsert(tmp_path / "runs", key="run_id", status="status")
+    batches = [
+        early(streaming, ("a", "open", 1), ("b", "open", 1), ("c", "final", 1)),
+        early(streaming, ("a", "withdrawn", 0), ("b", "extended", 2)),
+        early(streaming, ("a", "open", 3), ("b", "final", 2)),
     ]
-    assert streaming.read.parquet(str(tmp_path / "runs")).count() == 5  # each version once: a, b, and later a, b, c
-    for row, code in (((None, "open", 1), "UPSERT_KEY_MISSING"), (("a", "closed", 1), "UPSERT_STATUS")):
+    for number, batch in enumerate(batches):
+        upsert(batch, number)
+        upsert(batch, number)  # a replay
+    assert sorted(map(tuple, upsert.read(streaming).collect())) == [
+        ("a", "open", 3),
+        ("b", "final", 2),
+        ("c", "final", 1),
+    ]
+    assert streaming.read.parquet(str(tmp_path / "runs")).count() == 7  # each version once
+    upsert(early(streaming, ("a", "withdrawn", 0), ("b", "open", 1), ("c", "final", 1)), 3)
+    assert sorted(row.run_id for row in upsert.read(streaming).collect()) == ["b", "c"]
+
+    assert streaming.read.parquet(str(tmp_path / "runs")).count() == 8
+    refused = [
+        (None, "open", 1, "UPSERT_KEY_MISSING"),
+        ("a", "closed", 1, "UPSERT_STATUS"),
+        ("a", "open", 1, "UPSERT_OTHER_STREAM"),
+    ]
+    for *row, code in refused:
         with pytest.raises(Exception, match=code) as caught:
-            upsert(early(streaming, row), 4)
+            upsert(early(streaming, tuple(row)), 0)  # type: ignore[arg-type]
         assert ost.unwrap(caught.value).code == code  # type: ignore[union-attr]
+
+
+def test_the_greatest_value_wins(streaming: SparkSession, tmp_path: Path) -> None:
+    upsert = ost.upsert(tmp_path / "runs", key="run_id", latest_by="ended")
+    first = early(streaming, ("a", "x", 1), ("a", "y", 3), ("b", "x", 1))
+    second = early(streaming, ("a", "x", 2), ("b", "y", 2))
+    for number, batch in enumerate((first, second, first)):
+        upsert(batch, number)
+    assert sorted(map(tuple, upsert.read(streaming).collect())) == [("a", "y", 3), ("b", "y", 2)]
+    assert streaming.read.parquet(str(tmp_path / "runs")).count() == 3
 
 
 def test_refusals(streaming: SparkSession, tmp_path: Path) -> None:
@@ -91,7 +114,7 @@ def test_refusals(streaming: SparkSession, tmp_path: Path) -> None:
     rows.write.saveAsTable("not_mergeable")
     try:
         with pytest.raises(Exception, match="does not support MERGE INTO TABLE"):  # Spark parsed the statement
-            ost.upsert("not_mergeable", key="run_id", status="status", latest_by="ended", format="table")(rows, 0)
+            ost.upsert("not_mergeable", key="run_id", status="status", format="table")(rows, 0)
     finally:
         streaming.sql("DROP TABLE not_mergeable")
     assert [table.name for table in streaming.catalog.listTables() if table.isTemporary] == []

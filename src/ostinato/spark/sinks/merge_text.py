@@ -7,15 +7,21 @@ from dataclasses import dataclass
 
 from ostinato.errors import MatchError, OstinatoError, carried
 from ostinato.expressions.render import quote
+from ostinato.streams.stream_settings import EXTENDED, FINAL, OPEN, WITHDRAWN
 
-STATUSES = ("open", "extended", "final", "withdrawn")
-"""The statuses of early results. The last two end a run."""
-_RANKS = "CASE {} WHEN 'open' THEN 0 WHEN 'extended' THEN 1 ELSE 2 END"
+WRITE = "upsert_write"
+"""The column with the name of a write. It begins with the number of the micro-batch: `b`, then 20 digits."""
+_BATCH = "substring({}upsert_write, 1, 21)"
+_STATUSES = (OPEN, EXTENDED, FINAL, WITHDRAWN)
 
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The columns that identify a row, and those by which one version of it is later than another."""
+    """The columns that identify a row, and those by which one version of it is later than another.
+
+    Early results have a status. A later micro-batch replaces their rows, until one is final: a run may be withdrawn and
+    open again.
+    """
 
     key: tuple[str, ...]
     status: str | None = None
@@ -23,9 +29,8 @@ class Versions:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All columns that are compared."""
-        ordered_by = () if self.status is None else (self.status,)
-        return (*self.key, *ordered_by, *(name for name in self.latest_by if name not in ordered_by))
+        """The columns of a row that are compared."""
+        return (*self.key, *(() if self.status is None else (self.status,)), *self.latest_by)
 
     @property
     def is_single(self) -> bool:
@@ -44,9 +49,26 @@ class Versions:
             later = is_next if later == "false" else f"{is_next} OR ({a} IS NOT DISTINCT FROM {b} AND ({later}))"
         return later
 
+    def is_there(self, new: str, there: str) -> str:
+        """A condition: a row that is there makes a new row superfluous. Raises UPSERT_OTHER_STREAM if both are
+        preliminary and the new one has an earlier micro-batch: no replay gives such a row."""
+        same, is_newer = is_same(self.key, new, there), f"coalesce({self.is_later(new, there)}, false)"
+        if self.status is None:
+            return f"{same} AND NOT {is_newer}"
+        error = MatchError(
+            "UPSERT_OTHER_STREAM",
+            "the target has early results of a later micro-batch than this one, so another stream wrote them",
+            hint="a new checkpoint needs a new target",
+        )
+        both_early = " AND ".join(f"{alias}.{quote(self.status)} <> '{FINAL}'" for alias in (new, there))
+        is_older = f"{_BATCH.format(f'{new}.')} < {_BATCH.format(f'{there}.')}"
+        return f"{same} AND CASE WHEN {both_early} AND {is_older} THEN {_raised(error)} ELSE NOT {is_newer} END"
+
     def _values(self, qualifier: str) -> list[str]:
-        by_status = [] if self.status is None else [_RANKS.format(f"{qualifier}{quote(self.status)}")]
-        return [*by_status, *(f"{qualifier}{quote(name)}" for name in self.latest_by)]
+        if self.status is not None:
+            is_final = f"({qualifier}{quote(self.status)} = '{FINAL}')"
+            return [is_final, f"CASE WHEN NOT {is_final} THEN {_BATCH.format(qualifier)} END"]
+        return [f"{qualifier}{quote(name)}" for name in self.latest_by]
 
 
 def is_same(columns: Sequence[str], one: str, other: str) -> str:
@@ -63,11 +85,15 @@ def merge_statement(table: str, source: str, columns: Sequence[str], versions: V
     WHEN NOT MATCHED THEN INSERT (`match_id`, `price`) VALUES (source.`match_id`, source.`price`)
     """
     names = [quote(name) for name in columns]
-    on = is_same([*versions.key, *([] if time is None else [time])], "target", "source")
-    lines = [f"MERGE INTO {table} AS target USING {source} AS source", f"ON {on}"]
+    # All rows of a key have one time, except withdrawn ones, which have none.
+    same = [*versions.key, *([] if time is None or versions.status is not None else [time])]
+    lines = [f"MERGE INTO {table} AS target USING {source} AS source", f"ON {is_same(same, 'target', 'source')}"]
     if not versions.is_single:
         values = ", ".join(f"{name} = source.{name}" for name in names)
-        lines.append(f"WHEN MATCHED AND ({versions.is_later('source', 'target')}) THEN UPDATE SET {values}")
+        is_later = versions.is_later("source", "target")
+        if versions.status is not None:  # micro-batches come in their order
+            is_later = f"target.{quote(versions.status)} <> '{FINAL}'"
+        lines.append(f"WHEN MATCHED AND ({is_later}) THEN UPDATE SET {values}")
     inserted = ", ".join(f"source.{name}" for name in names)
     lines.append(f"WHEN NOT MATCHED THEN INSERT ({', '.join(names)}) VALUES ({inserted})")
     return "\n".join(lines)
@@ -85,8 +111,8 @@ def checked_key(name: str) -> str:
 
 def checked_status(name: str) -> str:
     """An expression: the status of an early result. Other values raise UPSERT_STATUS."""
-    allowed = ", ".join(f"'{status}'" for status in STATUSES)
-    message = f"a row has a status in '{name}' other than {', '.join(STATUSES)}"
+    allowed = ", ".join(f"'{status}'" for status in _STATUSES)
+    message = f"a row has a status in '{name}' other than {', '.join(_STATUSES)}"
     error = MatchError("UPSERT_STATUS", message, hint="latest_by=COLUMN orders versions by any column")
     return f"CASE WHEN {quote(name)} IN ({allowed}) THEN {quote(name)} ELSE {_raised(error)} END"
 

@@ -25,11 +25,12 @@ from ostinato.errors import QueryError, did_you_mean
 from ostinato.expressions.render import quote
 from ostinato.rows.column_names import PREFIX
 from ostinato.spark.session.session_settings import check_spark
-from ostinato.spark.sinks.merge_text import Versions, checked_key, checked_status, is_same, merge_statement
+from ostinato.spark.sinks.merge_text import WRITE, Versions, checked_key, checked_status, merge_statement
+from ostinato.streams.stream_settings import WITHDRAWN
 
 TargetFormat = Literal["parquet", "table"]
-DAY, WRITE = "upsert_day", "upsert_write"
-"""The columns of the target's folders: the UTC day of `time`, and in it one folder for each write."""
+DAY = "upsert_day"
+"""The column of the target's outer folders: the UTC day of `time`. In it, each write has a folder (WRITE)."""
 _GLOB = re.compile(r"[\\*?\[\]{}]")
 _ROW_NUMBER = f"{PREFIX}row_number"
 _MOST_DAYS = 1_000
@@ -49,18 +50,19 @@ class Upsert:
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         """Writes one micro-batch. A repeated call with the same rows changes nothing."""
         self._check_columns(batch)
+        newest = self._newest(batch.withColumn(WRITE, f.lit(f"b{batch_id:020d}-{uuid4().hex[:12]}")))
         if self.format == "table":
-            self._merge(self._newest(batch))
+            self._merge(newest.drop(WRITE))
             return
-        rows = self._newest(batch).persist()  # otherwise the stream's plan would run once for each action
+        rows = newest.persist()  # otherwise the stream's plan would run once for each action
         try:
-            self._append(rows, batch_id)
+            self._append(rows)
         finally:
             rows.unpersist()
 
     @only_our_errors()
     def read(self, spark: SparkSession) -> DataFrame:
-        """The latest version of every row, without the columns of the folders.
+        """The latest version of every row, without the columns of the folders and without withdrawn early results.
 
         >>> matches = upsert("/data/matches", key="run_id", status="status")
         >>> matches.read(spark)  # doctest: +SKIP
@@ -68,8 +70,9 @@ class Upsert:
         check_spark(spark)
         if self.format == "table":
             return spark.table(self.target)
-        rows = spark.read.option("mergeSchema", "true").parquet(self._pattern)
-        return self._latest(rows).drop(*self._folders)
+        rows = self._latest(spark.read.option("mergeSchema", "true").parquet(self._pattern)).drop(*self._folders)
+        status = self.versions.status
+        return rows if status is None else rows.where(f"{quote(status)} <> '{WITHDRAWN}'")
 
     @only_our_errors()
     def statement(self, columns: Sequence[str], source: str = "batch") -> str:
@@ -95,7 +98,7 @@ class Upsert:
             if name not in names:
                 hint = did_you_mean(name, names)
                 raise QueryError("UNKNOWN_COLUMN", f"the rows to write have no column '{name}'", hint=hint)
-        for name in self._folders if self.format == "parquet" else ():
+        for name in (DAY, WRITE):
             if name in names:
                 message = f"the rows have a column '{name}', which is the name of the target's folders"
                 raise QueryError("RESERVED_NAME", message, hint="rename the column")
@@ -118,7 +121,7 @@ class Upsert:
 
     # --- a folder of Parquet files ------------------------------------------------------------------------------------
 
-    def _append(self, rows: DataFrame, batch_id: int) -> None:
+    def _append(self, rows: DataFrame) -> None:
         """Adds the rows that the target lacks, or has in an earlier version."""
         if rows.isEmpty():
             return
@@ -128,8 +131,7 @@ class Upsert:
             days = [row[0] for row in rows.select(DAY).distinct().limit(_MOST_DAYS + 1).collect()]
         there = self._there(rows, days)
         new = rows if there is None else self._without(rows, there)
-        write = f"b{batch_id:08d}-{uuid4().hex[:12]}"  # begins with a letter: Spark reads it as a text
-        writer = new.withColumn(WRITE, f.lit(write)).write.mode("overwrite").partitionBy(*self._folders)
+        writer = new.write.mode("overwrite").partitionBy(*self._folders)
         # In this mode a write has a hidden folder of its own until it ends. It replaces nothing: its folders are new.
         writer.option("partitionOverwriteMode", "dynamic").parquet(self.target)
 
@@ -149,15 +151,12 @@ class Upsert:
             if error.getCondition() == "PATH_NOT_FOUND":
                 return None
             raise
-        return self._latest(there).drop(*self._folders)
+        return self._latest(there)
 
     def _without(self, rows: DataFrame, there: DataFrame) -> DataFrame:
         """The rows that are new, or later versions."""
-        same = is_same(self.versions.key, "new", "there")
-        is_newer = self.versions.is_later("new", "there")
-        return rows.alias("new").join(
-            there.alias("there"), f.expr(f"{same} AND NOT coalesce({is_newer}, false)"), "anti"
-        )
+        is_there = f.expr(self.versions.is_there("new", "there"))
+        return rows.alias("new").join(there.alias("there"), is_there, "anti")
 
     # --- a table that supports MERGE ----------------------------------------------------------------------------------
 
@@ -207,9 +206,9 @@ def upsert(
     `time` names a time column whose value is the same in all rows of a key, such as the start of the match. The folder
     is then partitioned by its day, and a batch reads the keys of its own days only. Without it, a batch reads all keys.
 
-    Rows of a key can change: with `status`, `final` and `withdrawn` replace `extended`, which replaces `open`; with
-    `latest_by`, the row with the greatest value of these columns wins (after `status`). `.read(spark)` gives the latest
-    rows.
+    Rows of a key can change. With `latest_by`, the row with the greatest value of these columns wins. `status` is the
+    column of early results (`emit="early"`): a later batch replaces a row, until it is final. `.read(spark)` gives the
+    latest rows, without withdrawn ones.
 
     >>> matches = upsert("/data/matches", key="match_id", time="began")
     >>> query = df.writeStream.foreachBatch(matches).start()  # doctest: +SKIP
@@ -222,6 +221,9 @@ def upsert(
         if len(several) > 1:
             raise QueryError("INVALID_OPTION", f"{name} names one column, not {len(several)}")
     versions = Versions(keys, next(iter(statuses), None), column_names("latest_by", latest_by))
+    if versions.status is not None and versions.latest_by:
+        message = "status orders the versions of a row by itself: it can't stand beside latest_by"
+        raise QueryError("INVALID_OPTION", message, hint="leave one of the two out")
     return Upsert(
         a_path("target", target),
         versions,

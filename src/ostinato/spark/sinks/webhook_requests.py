@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ostinato.calls.http_call import call
 from ostinato.errors import MatchError, QueryError, did_you_mean
@@ -24,10 +25,10 @@ from ostinato.rows.json_text import as_json
 from ostinato.spark.sinks.retries import Outcome, Reply, Retries, Surroundings, send_with_retries
 from ostinato.spark.sinks.sink_task import SinkTask
 from ostinato.spark.sinks.webhook_options import IDEMPOTENCY_KEY, Target, WebhookOptions
+from ostinato.streams.stream_settings import FINAL, STATUS_COLUMN
 
 LARGEST_REPLY_BYTES = 1 << 20
-_DEFAULT_KEY = ("match_id", "status")
-"""A match is told by its id, and an early result by its status, too."""
+_DEFAULT_KEY = "match_id"
 _LONGEST_PLAIN_KEY = 200
 _PLAIN = re.compile(r"[!-9;-~]+")
 """Visible ASCII without the colon."""
@@ -50,7 +51,8 @@ class JsonRow:
 
 
 def json_rows(batches: Iterable[pa.RecordBatch], key: Sequence[str] | None) -> Iterator[JsonRow]:
-    """The rows with their keys. A row with a NULL in its first key column has none."""
+    """The rows with their keys. A row with a NULL in its first key column has none, and neither has an early result
+    that isn't final: the same one may come again after others of its run."""
     for batch in batches:
         table = pa.Table.from_batches([batch])
         columns = key_columns(table.column_names, key)
@@ -59,15 +61,17 @@ def json_rows(batches: Iterable[pa.RecordBatch], key: Sequence[str] | None) -> I
             yield from (JsonRow(text, None) for text in texts)
             continue
         keys = as_json(table.select(columns), Settings(), iso_times=True).to_pylist()
-        has_key = table.column(columns[0]).is_valid().to_pylist()
-        for text, one, is_there in zip(texts, keys, has_key, strict=True):
+        has_key = table.column(columns[0]).is_valid()
+        if key is None and STATUS_COLUMN in table.column_names:
+            has_key = pc.and_(has_key, pc.fill_null(pc.equal(table.column(STATUS_COLUMN), FINAL), False))
+        for text, one, is_there in zip(texts, keys, has_key.to_pylist(), strict=True):
             yield JsonRow(text, _key_text(one) if is_there else None)
 
 
 def key_columns(names: Sequence[str], key: Sequence[str] | None) -> list[str]:
     """The columns of the idempotency key. Raises UNKNOWN_COLUMN for one that the rows lack."""
     if key is None:
-        return [name for name in _DEFAULT_KEY if name in names] if _DEFAULT_KEY[0] in names else []
+        return [_DEFAULT_KEY] if _DEFAULT_KEY in names else []
     for name in key:
         if name not in names:
             raise QueryError("UNKNOWN_COLUMN", f"key: the rows have no column '{name}'", hint=did_you_mean(name, names))
