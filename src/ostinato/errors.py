@@ -200,6 +200,28 @@ def carried(error: OstinatoError) -> str:
     return f"{error.one_line()} [ostinato]"
 
 
+_OF_A_ROW = re.compile(
+    r"\[([A-Z_]+)[A-Z_.]*\] ([^\n\[]*?)\. [A-Z][^\n]*?SQLSTATE: 22\w{3}\s*\n== SQL \(line \d+, position \d+\) ==\n"
+    r"([^\n]*)\n( *)(\^+)"
+)
+"""Spark's error for a value that an expression can't take (SQLSTATE 22: data exception): code, first sentence, the text
+of the expression, and carets under the part that failed."""
+
+
+def _of_a_row(text: str) -> MatchError | None:
+    """Spark's error for an expression that it evaluates for a query, with the expression as the user wrote it."""
+    found = _OF_A_ROW.search(text)
+    if found is None:
+        return None
+    code, message, line, before, carets = found.groups()
+    expression = re.sub(r"`(\w+)`", r"\1", line[len(before) : len(before) + len(carets)])
+    return MatchError(
+        code,
+        f"{message[:1].lower()}{message[1:]} in {expression}",
+        hint='with on_error="skip", such rows leave with their keys and times, and the query goes on',
+    )
+
+
 WORKERS_DIFFER = "WORKERS_DIFFER"
 _IN_WORKER = "Traceback (most recent call last)"
 _MODULE_MISSING = re.compile(r"No module named '(ostinato|numba|pyarrow)'")
@@ -221,6 +243,8 @@ def workers_differ(message: str) -> EnvironmentFault:
 def unwrap(error: BaseException) -> OstinatoError | None:
     """Our error inside an exception of Spark, or None.
 
+    An expression over one row, or a measure, is evaluated by Spark. If it fails, Spark's error becomes one of ours.
+
     >>> unwrap(RuntimeError("[USER_RAISED_EXCEPTION] SKIP_TARGET_MISSING: no row is B [ostinato] SQLSTATE: P0001"))
     MatchError('SKIP_TARGET_MISSING', 'no row is B')
     """
@@ -233,6 +257,8 @@ def unwrap(error: BaseException) -> OstinatoError | None:
             code, message, hint = line.groups()
             kind = EnvironmentFault if code == WORKERS_DIFFER else MatchError
             return kind(code, message, hint=hint)
+        if (of_row := _of_a_row(text)) is not None:
+            return of_row
         if (program := _NO_PYTHON.search(text)) is not None:
             return workers_differ(f"Spark can't start '{program[1]}', on an executor or beside the driver")
         if _IN_WORKER in text and (problem := _problem_of_worker(text)) is not None:

@@ -64,6 +64,7 @@ from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.stream.appending_stream import stream_worker
 from ostinato.clause.stream.clause_stream import StreamWorker
 from ostinato.clause.stream.early_stream import EarlyStream
+from ostinato.clause.stream.skipping_stream import SkippingStream
 from ostinato.clause.stream.stream_limits import check_early, check_streamable, early_after_history, run_slot
 from ostinato.clause.task.evaluated_plan import EvaluatedPlan
 from ostinato.errors import QueryError, did_you_mean, errors_quoting
@@ -77,7 +78,7 @@ from ostinato.rows.times import microseconds_of
 from ostinato.streams.bucket_state import EMPTY, BucketState
 from ostinato.streams.history import ROWS_PER_STEP, history_steps
 from ostinato.streams.step import Step, fingerprint_of
-from ostinato.streams.stream_settings import LATE_COLUMN, STATUS_COLUMN, WITHDRAWN, StreamSettings
+from ostinato.streams.stream_settings import LATE_COLUMN, STATUS_COLUMN, WITHDRAWN, OnError, StreamSettings
 
 Moment = datetime | date | str | int
 """A point in time; as text in the form 2024-01-31 12:00:00, as a number in microseconds since 1970."""
@@ -92,8 +93,9 @@ class StreamTester:
     marks them, and the ORDER BY columns. `eager`
     is for streams whose rows arrive in order: rows are matched as they come. `decision_time` names a further output
     column, the time at which the row was decided. `forget_keys_after="30 days"` forgets keys that are silent
-    for longer. `match_id` and `run_id` name columns with ids, as in `ost.match`.
-    `emit="early"` also shows preliminary rows, and a column `status`.
+    for longer. `match_id` and `run_id` name columns with ids, as in `ost.match`. `emit="early"` also shows preliminary
+    rows, and a column `status`. With `on_error="skip"`, rows that can't be evaluated are output rows with a column
+    `error`.
     """
 
     @only_our_errors()
@@ -109,12 +111,18 @@ class StreamTester:
         match_id: str | None = None,
         run_id: str | None = None,
         emit: Literal["final", "early"] = "final",
+        on_error: OnError = "fail",
         max_partial_matches: int = Limits().max_partial_matches,
         ansi: bool = True,
         timezone: str = "UTC",
     ) -> None:
         stream_settings = StreamSettings(
-            late, eager, decision_time=decision_time, forget_keys_after=forget_keys_after, emit=emit
+            late,
+            eager,
+            decision_time=decision_time,
+            forget_keys_after=forget_keys_after,
+            emit=emit,
+            on_error=on_error,
         )
         self._settings = local_settings(ansi, timezone)
         self._query = as_clause_query(query)
@@ -127,13 +135,16 @@ class StreamTester:
         self._time_type = self._schema.field(order[0].column).type if order else None
         check_streamable(plan, self._time_type)
         self._local = EvaluatedPlan(plan, self._schema, self._settings, Limits(max_partial_matches))
-        conditions = [(f"{_BITS}{i}", 0) for i in range(len(plan.row_conditions))]
         fingerprint = fingerprint_of(
             [render_clause(clause), str(self._schema), ansi, timezone, eager, forget_keys_after, plan.has_ids, emit]
         )
         self.worker = stream_worker(self._local.typed, conditions, stream_settings, fingerprint)
-        self._core: StreamWorker | EarlyStream = self.worker
-        if emit == "early":
+        self._core: StreamWorker | EarlyStream | SkippingStream = self.worker
+        self._skipping: SkippingStream | None = None
+        if on_error == "skip":
+            self._core = self._skipping = SkippingStream(self._local, stream_settings, fingerprint)
+            self.worker = self._skipping.stream
+        elif emit == "early":
             check_early(plan)
             self._core = EarlyStream(self.worker)
         self._decision_time = decision_time
@@ -217,9 +228,9 @@ class StreamTester:
             raise QueryError("STREAM_FINISHED", "the stream has ended: it takes neither rows nor watermarks any more")
         if watermark is not None:
             self._set_watermark(watermark)
-        shipped = None if table is None else self._shipped(table)
         with errors_quoting(self._query.clause.text):
-            step = self._core.advance(self._state, shipped, self.watermark_us, finished=finished)
+            arrived = table if table is None or self._skipping is not None else self._shipped(table)
+            step = self._core.advance(self._state, arrived, self.watermark_us, finished=finished)
         self.rows += step.counts.rows
         self.late_rows += step.counts.late_rows
         self.forgotten_keys += step.counts.forgotten_keys
@@ -288,6 +299,8 @@ class StreamTester:
 
     def _output(self, output_rows: OutputRows) -> pa.Table:
         """Computes the measures. A late row shows only its own columns, a withdrawn row its keys and its run id."""
+        if self._skipping is not None:
+            return self._with_stream_columns(self._skipping.plan.table(output_rows), output_rows)
         arrays = output_rows.arrays
         late, status = arrays.get(LATE), arrays.get(STATUS)
         shown = [arrays[MATCHED]] if MATCHED in arrays else []
@@ -300,11 +313,15 @@ class StreamTester:
         if status is not None:
             name, plan = self._query.clause.ids.run_id, self._local.plan
             table = table.set_column(table.column_names.index(name), name, arrays[slot_name(run_slot(plan))])
+        return self._with_stream_columns(table, output_rows)
+
+    def _with_stream_columns(self, table: pa.Table, rows: OutputRows) -> pa.Table:
+        """The columns that the query selects, and those that a stream adds."""
         table = self._query.select(table, self._settings)
-        further = {} if late is None else {LATE_COLUMN: late}
-        further |= {} if status is None else {STATUS_COLUMN: status}
+        added = {LATE_COLUMN: LATE, STATUS_COLUMN: STATUS}
+        further = {name: rows.arrays[column] for name, column in added.items() if column in rows.arrays}
         if self._decision_time is not None:
-            further[self._decision_time] = arrays[DECIDED]
+            further[self._decision_time] = rows.arrays[DECIDED]
         for name, column in further.items():
             if name in table.column_names:
                 raise QueryError("DUPLICATE_COLUMN", f"two output columns are named '{name}'")

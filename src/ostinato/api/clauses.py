@@ -20,17 +20,15 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from ostinato.api.clause_builder import PatternQuery
 from ostinato.api.query import ColumnNames, LocalCall, Query, default_columns
 from ostinato.calls.foreign_errors import only_our_errors
-from ostinato.calls.id_columns import NO_IDS
 from ostinato.calls.options import known_names
 from ostinato.calls.shown_objects import short_repr
 from ostinato.clause.language.clause_parser import NO_DEFAULTS, DefaultColumns, parse_clause
 from ostinato.clause.language.clause_query import ClauseQuery, as_clause_query
-from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import QueryError
 from ostinato.rows.arrow_tables import spark_dataframe
-from ostinato.spark.clause.clause_options import DEFAULT_OPTIONS, ClauseOptions, End, Skew, SortBy
-from ostinato.streams.stream_settings import Emit, Late, OnChange
+from ostinato.spark.clause.clause_options import DEFAULT_OPTIONS, BatchOptions, ClauseOptions, End, Skew, SortBy
+from ostinato.streams.stream_settings import Emit, Late, OnChange, OnError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class ClauseOptionNames(TypedDict, total=False):
-    """The options of a clause: see `ost.sql`. In this process, a clause has the first and the last two."""
+    """The options of a clause: see `ost.sql`. In this process, a clause has the first and the last three."""
 
     max_partial_matches: int
     sort: SortBy
@@ -57,6 +55,7 @@ class ClauseOptionNames(TypedDict, total=False):
     run_id: str | None
     history: DataFrame | None
     end: End
+    on_error: OnError
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -93,15 +92,22 @@ class MatchRecognizeQuery(Query):
         """Returns the rows of the clause over a table."""
         from ostinato.local.local_clause import match_table
 
-        if replace(self.options, limits=Limits(), ids=NO_IDS) != DEFAULT_OPTIONS:
+        if self.options.batch != BatchOptions() or not self.options.stream.is_default:
             raise QueryError(
                 "INVALID_OPTION",
                 "sort, memory_budget, skew, end and the options of streams are for Spark",
-                hint="in this process a clause has max_partial_matches, match_id and run_id, and ost.match has workers"
-                " and slice_rows",
+                hint="in this process a clause has max_partial_matches, match_id, run_id and on_error, and ost.match"
+                " has workers and slice_rows",
             )
-        query, limits = self.clause_query, self.options.limits
-        matches = match_table(query.clause, table, settings=call.settings, limits=limits, parallel=call.parallel)
+        query = self.clause_query
+        matches = match_table(
+            query.clause,
+            table,
+            settings=call.settings,
+            limits=self.options.limits,
+            parallel=call.parallel,
+            on_error=call.on_error or self.options.stream.on_error,
+        )
         return query.select(matches, call.settings)
 
     def __repr__(self) -> str:

@@ -14,6 +14,7 @@ from ostinato.event_queries.workload_options import Numbers
 from ostinato.local.local_settings import local_settings
 from ostinato.rows.table_kinds import TableLike, like
 from ostinato.slices.slice_threads import Parallel
+from ostinato.streams.stream_settings import OnError
 
 T = TypeVar("T", bound=TableLike)
 
@@ -34,6 +35,7 @@ def match(
     run_id: str | None = None,
     workers: int = 1,
     slice_rows: int | None = None,
+    on_error: OnError | None = None,
     ansi: bool = True,
     timezone: str = "UTC",
     deadline: Duration | None = None,
@@ -51,7 +53,9 @@ def match(
     run of the query.
 
     With `workers` above 1, that many threads match slices of `slice_rows` rows. Slices may divide a partition. The
-    result stays the same. Without `slice_rows`, one thread matches if more threads would gain nothing. With a
+    result stays the same. Without `slice_rows`, one thread matches if more threads would gain nothing. With
+    `on_error="skip"`, a row for which an expression of a clause fails doesn't end the call: it leaves as an output row
+    with the error in a column `error`, and one thread matches the other rows (docs/streaming.md). With a
     `deadline` ("10 seconds"), a call that takes longer raises DEADLINE_PASSED.
 
     >>> import pyarrow as pa
@@ -59,7 +63,7 @@ def match(
     >>> match("PATTERN SEQ(home, pay) RETURN COUNT(*) AS n", clicks, type="page", time="ts").to_pylist()
     [{'n': Decimal('1')}]
     """
-    call = LocalCall(local_settings(ansi, timezone), Parallel(workers, slice_rows))
+    call = LocalCall(local_settings(ansi, timezone), Parallel(workers, slice_rows), on_error)
     options = {
         "max_partial_matches": max_partial_matches,
         "max_matches": max_matches,

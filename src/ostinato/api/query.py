@@ -11,6 +11,7 @@ from ostinato.calls.shown_objects import text_block
 from ostinato.clause.language.clause_parser import DefaultColumns
 from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
+from ostinato.streams.stream_settings import OnError, check_on_error
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,12 +27,21 @@ class LocalCall:
 
     settings: Settings
     parallel: Parallel
+    on_error: OnError | None = None
+    """None: the option of the query itself."""
+
+    def __post_init__(self) -> None:
+        if self.on_error is not None:
+            check_on_error(self.on_error)
 
     def settings_of_one_thread(self) -> Settings:
         """The settings, for queries that aren't cut into slices. Raises INVALID_OPTION if the call wants slices."""
         if self.parallel.workers != 1 or self.parallel.slice_rows is not None:
             hint = "leave them out: only a MATCH_RECOGNIZE clause is cut into slices"
             raise QueryError("INVALID_OPTION", "workers= and slice_rows= are for clauses", hint=hint)
+        if self.on_error is not None:
+            hint = "leave it out: only a MATCH_RECOGNIZE clause goes on without rows that it can't evaluate"
+            raise QueryError("INVALID_OPTION", "on_error= is for clauses", hint=hint)
         return self.settings
 
 

@@ -13,10 +13,12 @@ from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.clause.task.clause_worker import Worker
 from ostinato.clause.task.evaluated_plan import EvaluatedPlan
+from ostinato.clause.task.skipping_plan import SkippingPlan
 from ostinato.errors import errors_quoting
 from ostinato.expressions import types as t
 from ostinato.rows.arrow_tables import as_table, columns_of
 from ostinato.slices.slice_threads import Parallel, run_in_slices
+from ostinato.streams.stream_settings import OnError
 
 
 def match_table(
@@ -26,12 +28,19 @@ def match_table(
     settings: t.Settings = t.Settings(),
     limits: Limits = Limits(),
     parallel: Parallel = Parallel(),
+    on_error: OnError = "fail",
 ) -> pa.Table:
-    """The output rows of the clause for a pyarrow Table, a pandas DataFrame or record batches."""
+    """The output rows of the clause for a pyarrow Table, a pandas DataFrame or record batches.
+
+    With `on_error="skip"`, one thread matches, and rows that can't be evaluated are output rows with an error.
+    """
     arrow = as_table(table, settings)
     plan = make_plan(bind(clause, arrow.column_names, case_sensitive=settings.case_sensitive))
     evaluated = EvaluatedPlan(plan, arrow.schema, settings, limits)
     with errors_quoting(clause.text):
+        if on_error == "skip":
+            skipping = SkippingPlan(evaluated)
+            return skipping.table(skipping.measured(skipping.run(columns_of(arrow), arrow.num_rows)))
         return run_plan(evaluated, arrow, parallel)
 
 
@@ -41,5 +50,5 @@ def run_plan(plan: EvaluatedPlan, table: pa.Table, parallel: Parallel) -> pa.Tab
     columns = columns_of(table)
     is_useless = parallel.slice_rows is None and useless_for_threads(plan.plan) is not None
     if parallel.workers == 1 or is_useless or declined_by_threads(plan.typed):
-        return plan.measured(worker.run(plan.batch(columns, table.num_rows)))
-    return plan.measured(run_in_slices(worker, plan.batch, columns, table.num_rows, parallel))
+        return plan.measured(worker.run(plan.batch_or_located_error(columns, table.num_rows)))
+    return plan.measured(run_in_slices(worker, plan.batch_or_located_error, columns, table.num_rows, parallel))

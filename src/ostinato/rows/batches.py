@@ -60,6 +60,16 @@ class OutputRows:
     arrays: dict[str, pa.Array]
 
 
+def joined_rows(outputs: Sequence[OutputRows]) -> OutputRows:
+    """All rows in one; a column that some of them lack is NULL there."""
+    types = {name: array.type for output in outputs for name, array in output.arrays.items()}
+    arrays = {
+        name: pa.concat_arrays([output.arrays.get(name, pa.nulls(output.count, kind)) for output in outputs])
+        for name, kind in types.items()
+    }
+    return OutputRows(sum(output.count for output in outputs), arrays)
+
+
 ROWS_PER_BATCH = 1 << 16
 
 

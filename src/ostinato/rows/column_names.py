@@ -27,3 +27,11 @@ ORDINAL = f"{PREFIX}ordinal"
 
 LATE = f"{PREFIX}late"
 """A stream's output column that marks late rows, where they are shown."""
+
+
+ROW_ERROR = f"{PREFIX}row_error"
+"""With on_error="skip", the output column with the error of a row. Such a row doesn't stop the query."""
+
+
+FAILED_SLOTS = f"{PREFIX}failed_slots"
+"""With on_error="skip", the values of a match that couldn't be computed for an output row, as a list of their names."""

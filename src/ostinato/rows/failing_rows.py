@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ostinato.errors import MatchError
 
@@ -20,16 +20,28 @@ def failing_rows(count: int, evaluate: Callable[[int, int], object], most: int |
     [2]
     """
     failed: dict[int, MatchError] = {}
+    for row, error in _failing(count, evaluate):
+        failed[row] = error
+        if most is not None and len(failed) > most:
+            break
+    return failed
+
+
+def first_failing_row(count: int, evaluate: Callable[[int, int], object]) -> tuple[int, MatchError]:
+    """The first of the rows that `failing_rows` gives. There is one."""
+    return next(_failing(count, evaluate))
+
+
+def _failing(count: int, evaluate: Callable[[int, int], object]) -> Iterator[tuple[int, MatchError]]:
     waiting = [(0, count)]
-    while waiting and (most is None or len(failed) <= most):
+    while waiting:
         begin, end = waiting.pop()
         try:
             if begin < end:
                 evaluate(begin, end)
         except MatchError as error:
             if end - begin == 1:
-                failed[begin] = error
+                yield begin, error
             else:
                 middle = (begin + end) // 2
                 waiting += [(middle, end), (begin, middle)]
-    return failed

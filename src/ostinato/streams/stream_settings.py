@@ -13,6 +13,7 @@ from ostinato.expressions.intervals import parse_interval
 Late = Literal["drop", "show"]
 Emit = Literal["final", "early"]
 OnChange = Literal["refuse", "keep"]
+OnError = Literal["fail", "skip"]
 
 
 DEFAULT_BUCKETS = 64
@@ -36,9 +37,18 @@ LONGEST_SILENCE = timedelta(days=3_652_059)
 """10,000 years: added to any time, it fits into 64 bits."""
 
 
+ERROR_COLUMN = "error"
+"""The output column with the errors of rows where these don't stop the query."""
+
+
+def check_on_error(value: OnError) -> None:
+    """Raises INVALID_OPTION for a value that isn't one."""
+    one_of("on_error", value, get_args(OnError))
+
+
 @dataclass(frozen=True, slots=True)
 class StreamSettings:
-    """Options of `ost.sql` and `ost.match_recognize` for streams only."""
+    """Options of `ost.sql` and `ost.match_recognize` for streams. Batches take `on_error` too."""
 
     late: Late = "drop"
     """Whether late rows (behind the watermark) are dropped or shown; they are counted in any case."""
@@ -51,14 +61,19 @@ class StreamSettings:
     """The name of an output column to add, with the decision time of the row, for operators that follow."""
     forget_keys_after: str | None = None
     """A key without rows for longer than this ends as at the end of input; later rows are those of a new key."""
-
     emit: Emit = "final"
     """Whether preliminary rows are shown too: those that the end of input would give now."""
     on_change: OnChange = "refuse"
     """Whether a restart with another clause is refused, or goes on with the rows of the state."""
+    on_error: OnError = "fail"
+    """Whether a row that can't be evaluated stops the query, or leaves with its error in a column `error`."""
 
     def __post_init__(self) -> None:
         one_of("emit", self.emit, get_args(Emit))
+        check_on_error(self.on_error)
+        if (self.emit, self.on_error) == ("early", "skip"):
+            hint = "leave one of them out"
+            raise QueryError("INVALID_OPTION", 'on_error="skip" and emit="early" don\'t go together', hint=hint)
         one_of("late", self.late, get_args(Late))
         one_of("on_change", self.on_change, get_args(OnChange))
         if self.emit == "early" and self.on_change == "keep":
@@ -81,7 +96,8 @@ class StreamSettings:
 
     @property
     def is_default(self) -> bool:
-        return self == StreamSettings()
+        """Whether there is no option that only streams have."""
+        return self == StreamSettings(on_error=self.on_error)
 
     @property
     def forget_us(self) -> int | None:

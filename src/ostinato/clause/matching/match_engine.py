@@ -14,9 +14,10 @@ from ostinato.clause.automaton.nfa import Nfa
 from ostinato.clause.matching import search_arrays as s
 from ostinato.clause.matching.nfa_tables import NfaTables, automaton_tables
 from ostinato.clause.matching.reachability import Reachable, reachable_states
+from ostinato.clause.matching.row_failures import RowFailures
 from ostinato.clause.matching.search import search_plain
 from ostinato.clause.matching.search_driver import run_search
-from ostinato.clause.matching.search_failures import failure_of
+from ostinato.clause.matching.search_failures import condition_failure, failure_of
 from ostinato.clause.matching.shifts import after_last, starting_rows, without_overlap
 from ostinato.clause.matching.spans import Spans, keys_of
 from ostinato.clause.matching.symbols import ALWAYS, symbols_of
@@ -134,6 +135,8 @@ class RunConditions:
     """The argument of `update` and `check`; empty where they need none."""
     register_counts: tuple[int, int] = (0, 0)
     """The number of row registers, and of accumulators."""
+    failures: RowFailures | None = None
+    """Takes the rows at which a condition fails; None if that ends the search."""
 
 
 def match_by_search(
@@ -180,9 +183,22 @@ def search_spans(
 ) -> s.MatchBuffers:
     """Runs the search over all spans; `starts` is changed in place. Raises the error of a search that fails."""
     run = RunConditions(search_plain) if run_conditions is None else run_conditions
-    outcome = run_search(run.search, task.automaton, rules, rows, starts, run.conditions, run.register_counts)
+    outcome = run_search(
+        run.search,
+        task.automaton,
+        rules,
+        rows,
+        starts,
+        run.conditions,
+        run.register_counts,
+        notes_failures=run.failures is not None,
+    )
     if outcome.failure:
         raise failure_of(task, outcome.failure, outcome.failed_row)
+    if run.failures is not None:
+        for at in np.flatnonzero(outcome.failed_at).tolist():
+            error = condition_failure(int(outcome.failed_why[at]), "DEFINE")
+            run.failures.note_attempt(rows.base + at, int(outcome.failed_at[at]) - 1, error)
     return outcome.matches
 
 

@@ -209,6 +209,11 @@ def _search(automaton, rules, rows, starts, matches, buffers, conditions, progre
                     if verdict == 0:
                         continue
                 if verdict < 0:
+                    if len(buffers.failed_at):
+                        if buffers.failed_at[row - rows.base] == 0:
+                            buffers.failed_at[row - rows.base] = start + 1
+                            buffers.failed_why[row - rows.base] = verdict
+                        continue
                     progress[FAILURE] = CONDITION_FAILED - verdict
                     status = FAILED
                     break

@@ -109,6 +109,11 @@ class SearchBuffers(NamedTuple):
     memo: NDArray[np.int64]
     claimed: NDArray[np.int64]
     """INCREMENTAL, GROWING: for each row from `base` on, the stamp of the last start with a match that ends there."""
+    failed_at: NDArray[np.int64]
+    """For each row from `base` on, the first start whose attempt failed at a condition of the row, plus 1, or 0; empty
+    if such a failure ends the search."""
+    failed_why: NDArray[np.int64]
+    """The error code of that failure."""
     stack: NDArray[np.float64]
     stack_whole: NDArray[np.int64]
     stack_null: NDArray[np.bool_]

@@ -20,6 +20,9 @@ class SearchOutcome(NamedTuple):
     failure: int
     failed_row: int
     steps: int
+    failed_at: NDArray[np.int64]
+    """As in `SearchBuffers`, for searches that go on after a failed condition."""
+    failed_why: NDArray[np.int64]
 
 
 def run_search(
@@ -30,8 +33,10 @@ def run_search(
     starts: s.SpanStarts,
     conditions: Any,
     register_counts: tuple[int, int],
+    *,
+    notes_failures: bool = False,
 ) -> SearchOutcome:
-    """Runs the kernel to its end. `starts` is changed in place."""
+    """Runs the kernel to its end. `starts` is changed in place. `notes_failures`: a condition that fails isn't TRUE."""
     states, row_count = len(automaton.label), int(rows.end.max(initial=rows.base)) - rows.base
     depth = 1024  # large enough that two threads don't write to one cache line
     matches = s.MatchBuffers(
@@ -42,6 +47,8 @@ def run_search(
         path=np.empty(8192 if rules.keep_path else 0, np.int32),
     )
     buffers = _buffers(depth, register_counts, rules, states, row_count)
+    failed_at, failed_why = (np.zeros(row_count if notes_failures else 0, np.int64) for _ in range(2))
+    buffers = buffers._replace(failed_at=failed_at, failed_why=failed_why)
     progress = np.zeros(9, np.int64)
     stopped = stop_flag()
     while True:
@@ -50,23 +57,30 @@ def run_search(
         if status == s.MORE_MATCHES:
             matches = s.MatchBuffers._make([*(_double(array) for array in matches[:-1]), matches.path])
         elif status == s.MORE_PATH and len(matches.path) >= s.LARGEST_PATH:
-            return SearchOutcome(
-                _cut(matches, progress), s.RESULT_TOO_LARGE, int(progress[s.FAILED_ROW]), int(progress[s.STEPS])
-            )
+            progress[s.FAILURE] = s.RESULT_TOO_LARGE
+            break
         elif status == s.MORE_PATH:
             matches = matches._replace(path=_double(matches.path))
         elif status == s.MORE_DEPTH:
             depth *= 4
             deeper = _buffers(depth, register_counts, rules, states, row_count)
-            buffers = deeper._replace(memo=buffers.memo, claimed=buffers.claimed)
+            buffers = deeper._replace(
+                memo=buffers.memo, claimed=buffers.claimed, failed_at=failed_at, failed_why=failed_why
+            )
         elif status == s.MORE_MEMO:
             buffers = buffers._replace(
                 memo=np.concatenate([buffers.memo, np.zeros(max(len(buffers.memo), 1024), np.int64)])
             )
         else:
-            return SearchOutcome(
-                _cut(matches, progress), int(progress[s.FAILURE]), int(progress[s.FAILED_ROW]), int(progress[s.STEPS])
-            )
+            break
+    return SearchOutcome(
+        _cut(matches, progress),
+        int(progress[s.FAILURE]),
+        int(progress[s.FAILED_ROW]),
+        int(progress[s.STEPS]),
+        failed_at,
+        failed_why,
+    )
 
 
 def _buffers(
@@ -82,6 +96,8 @@ def _buffers(
         real_totals=np.zeros((depth, accumulators), np.float64),
         memo=np.zeros(memo, np.int64),
         claimed=np.zeros(rows if rules.mode in (s.INCREMENTAL, s.GROWING) else 0, np.int64),
+        failed_at=np.zeros(0, np.int64),
+        failed_why=np.zeros(0, np.int64),
         stack=np.zeros(64, np.float64),
         stack_whole=np.zeros(64, np.int64),
         stack_null=np.zeros(64, np.bool_),

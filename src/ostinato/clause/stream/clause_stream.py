@@ -9,17 +9,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.clause.plan.match_plan import slot_name
 from ostinato.clause.plan.typed_plan import TypedPlan
-from ostinato.clause.query.clause import Output
 from ostinato.clause.stream.appended_bucket import opened_bucket
 from ostinato.clause.stream.key_layout import KeyLayout, key_numbers, lay_out
 from ostinato.clause.stream.key_lifetimes import NEW, lifetimes, whole_lifetimes
 from ostinato.clause.stream.row_ordinals import pool_with_ordinals
 from ostinato.clause.stream.stream_search import NO_RESULTS, KeyMatches, StreamSearch
 from ostinato.clause.task.clause_worker import Worker
-from ostinato.rows.batches import Batch, OutputRows, batch_of
-from ostinato.rows.column_names import DECIDED, LATE, MATCHED
+from ostinato.rows.batches import Batch, OutputRows, batch_of, joined_rows
+from ostinato.rows.column_names import DECIDED, LATE
 from ostinato.rows.matches import ranges
 from ostinato.rows.ordering import Ordered
 from ostinato.streams.bucket_state import (
@@ -55,7 +53,7 @@ class StreamWorker:
         self.typed = typed
         self.conditions = tuple(conditions)
         self.settings = settings
-        self.worker = Worker(typed)
+        self.worker = Worker(typed, skips_errors=settings.on_error == "skip")
         self.bound = typed.plan.bound
         # Later rows of an eager stream may be equal to the last one, whose ordinal they continue.
         keeps_last_row = typed.plan.has_ids and settings.eager
@@ -76,10 +74,12 @@ class StreamWorker:
         *,
         finished: bool = False,
         all_keys: bool = False,
+        failed: OutputRows = NO_RESULTS,
     ) -> Step[OutputRows]:
         """One step (`StreamCore.advance`). Results have columns only where they have rows.
 
-        `all_keys`: keys without new rows are searched, too, because the query has changed.
+        `all_keys`: keys without new rows are searched, too, because the query has changed. `failed` are output rows of
+        arriving rows that aren't matched.
         """
         before = self.opened(state)
         intake = self.gate.take_in(state, before, arrived, watermark_us, finished=finished)
@@ -92,7 +92,8 @@ class StreamWorker:
             header = header_bytes(left.keys, intake.known_until, self.fingerprint)
             after = BucketState(header, open_rows, intake.waiting)
         ends = np.concatenate([self._expiry(left), self._forgotten_at(left)])
-        return self._step(searched, intake, left.keys, after, ends, max(watermark_us, before.known_until), finished)
+        known_us = max(watermark_us, before.known_until)
+        return self._step(searched, intake, left.keys, after, ends, known_us, finished, failed)
 
     def _step(
         self,
@@ -103,6 +104,7 @@ class StreamWorker:
         ends: NDArray[np.int64],
         known_us: int,
         finished: bool,
+        failed: OutputRows = NO_RESULTS,
     ) -> Step[OutputRows]:
         """`keys` are the keys after the step, and `ends` the times that end their first open starts."""
         # Later than the watermark itself: for a second clause in the same query, the row must not be late.
@@ -111,7 +113,7 @@ class StreamWorker:
             decided = max(decided, intake.latest)
         open_keys = int((keys.start < keys.rows).sum())
         return Step(
-            self._results(searched.key_matches, intake, decided),
+            self._results(searched.key_matches, intake, failed, decided),
             after,
             None if finished else self._wake_at(ends, intake),
             Counts(
@@ -211,8 +213,8 @@ class StreamWorker:
         """The columns of results, without rows; `rows` has the shipped columns."""
         return self._decided([self._late_rows(as_batch(rows.slice(0, 0)), is_late=False)], 0)
 
-    def _results(self, key_matches: KeyMatches | None, intake: Intake, decided: int) -> OutputRows:
-        outputs = []
+    def _results(self, key_matches: KeyMatches | None, intake: Intake, failed: OutputRows, decided: int) -> OutputRows:
+        outputs = [self._marked(failed, is_late=False)] if failed.count else []
         if key_matches is not None and key_matches.results.count:
             outputs.append(self._marked(key_matches.results, is_late=False))
         if intake.late is not None and self.settings.shows_late:
@@ -221,10 +223,9 @@ class StreamWorker:
 
     def _decided(self, outputs: Sequence[OutputRows], decided: int) -> OutputRows:
         """All outputs in one, with their decision time."""
-        count = sum(output.count for output in outputs)
-        arrays = {name: pa.concat_arrays([output.arrays[name] for output in outputs]) for name in outputs[0].arrays}
-        arrays[DECIDED] = pa.array(np.full(count, decided)).cast(pa.timestamp("us", "UTC"))
-        return OutputRows(count, arrays)
+        rows = joined_rows(outputs)
+        decided_at = pa.array(np.full(rows.count, decided)).cast(pa.timestamp("us", "UTC"))
+        return OutputRows(rows.count, {**rows.arrays, DECIDED: decided_at})
 
     def _marked(self, rows: OutputRows, *, is_late: bool) -> OutputRows:
         if not self.settings.shows_late:
@@ -233,13 +234,8 @@ class StreamWorker:
 
     def _late_rows(self, late: pa.RecordBatch, *, is_late: bool) -> OutputRows:
         """Late rows in the form of the others: the columns of the row itself, and NULL for values of a match."""
-        count = late.num_rows
-        arrays = {name: late.column(name) for name in self.typed.plan.shown}
-        for i, kind in enumerate(self.typed.slot_types):
-            arrays[slot_name(i)] = pa.nulls(count, kind)
-        if self.bound.clause.output is Output.ALL_ROWS_WITH_UNMATCHED:
-            arrays[MATCHED] = pa.array(np.zeros(count, np.bool_))
-        return self._marked(OutputRows(count, arrays), is_late=is_late)
+        columns = dict(zip(late.schema.names, late.columns, strict=True))
+        return self._marked(self.worker.without_match(columns, late.num_rows), is_late=is_late)
 
 
 NEVER = np.iinfo(np.int64).max

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ostinato.clause.automaton.nfa import ACCEPT_AT_END
 from ostinato.clause.matching.match_engine import SearchResult
 from ostinato.clause.matching.nfa_tables import BITS
+from ostinato.clause.matching.row_failures import RowFailures
 from ostinato.clause.matching.spans import Spans, keys_of
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.plan.navigations import references
@@ -19,8 +20,9 @@ from ostinato.clause.plan.rows_around import rows_around
 from ostinato.clause.plan.slicing import margins_of
 from ostinato.clause.query.clause import MatchMode, Output, SkipKind
 from ostinato.clause.task.clause_worker import Window, Worker
+from ostinato.errors import MatchError
 from ostinato.expressions.syntax import MatchNumber, Navigation, walk
-from ostinato.rows.batches import Mask, OutputRows
+from ostinato.rows.batches import Mask, OutputRows, joined_rows
 from ostinato.rows.matches import chosen, ranges
 from ostinato.streams.bucket_state import RememberedKeys, Rows
 
@@ -141,6 +143,11 @@ class StreamSearch:
         results = NO_RESULTS
         if len(searched.matches.start) or self.shows_unmatched:
             results = self.worker.output(searched.matches, window, settled)
+        if window.failures is not None and (
+            errors := self._new_errors(keys, window, window.failures, spans, next_start)
+        ):
+            failed = self.worker.failed_rows(window.columns.arrays, errors)
+            results = joined_rows([results, failed] if results.count else [failed])
         return self._remembered(keys, window, spans, searched, next_start, results, ended)
 
     def growing(self, window: Window, may_grow: Mask) -> Window:
@@ -209,6 +216,29 @@ class StreamSearch:
         return searched._replace(
             matches=chosen(matches, is_final), next_start=next_start, number=number, ahead=searched.ahead[is_final]
         )
+
+    def _new_errors(
+        self, keys: RememberedKeys, window: Window, failures: RowFailures, spans: Spans, next_start: Rows
+    ) -> dict[int, MatchError]:
+        """The rows at which conditions failed, without those that another step reports. Open runs are searched again.
+
+        An attempt is reported in the step that decides its start. INCREMENTAL MATCHES tries all starts in each step.
+        """
+        first, held_back = window.columns.ordered.key_at[:-1], self.needs.held_back
+        errors: dict[int, MatchError] = {}
+        for row, key in zip(
+            failures.rows, keys_of(window.columns.ordered.key_at, np.array(failures.rows)), strict=True
+        ):
+            known = int(first[key] + keys.rows[key])
+            if row in failures.neighbours:
+                ahead, error = failures.neighbours[row]
+                if known - (held_back or ahead) <= row < spans.end[key]:
+                    errors[row] = error
+            if row in failures.attempts:
+                start, error = failures.attempts[row]
+                if known - held_back <= row if self.at_once else start < next_start[key]:
+                    errors.setdefault(row, error)
+        return errors
 
     def _settled(self, keys: RememberedKeys, window: Window, next_start: Rows) -> NDArray[np.bool_]:
         """Rows that no later match can cover, and no earlier match has covered."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.clause.task.clause_worker import Worker
 from ostinato.expressions.values.value_order import group_numbers
-from ostinato.rows.batches import batch_of, batches_of, failure, one_array
+from ostinato.rows.batches import OutputRows, batch_of, batches_of, failure, one_array
 
 ROWS_PER_STEP = 1 << 18
 """Sorted input is matched in steps of about this many rows; a key is never cut."""
@@ -31,12 +31,31 @@ def match_batches(
 
     An error of ours ends the output as a row that carries it in the column ERROR.
     """
-    keys = typed.plan.bound.partition_by
-    try:
+
+    def run() -> Callable[[pa.Table], OutputRows]:
         worker = Worker(typed)
+        return lambda table: worker.run(batch_of(table, conditions))
+
+    keys = typed.plan.bound.partition_by
+    return run_in_steps(run, keys, batches, names, output, sorted_by_key=sorted_by_key, rows_per_step=rows_per_step)
+
+
+def run_in_steps(
+    prepared: Callable[[], Callable[[pa.Table], OutputRows]],
+    keys: Sequence[str],
+    batches: Iterator[pa.RecordBatch],
+    names: Sequence[str],
+    output: pa.Schema,
+    *,
+    sorted_by_key: bool,
+    rows_per_step: int = ROWS_PER_STEP,
+) -> Iterator[pa.RecordBatch]:
+    """The output rows of whole keys. `prepared` makes the function that gives them. Errors as in `match_batches`."""
+    try:
+        run = prepared()
         named = (batch.rename_columns(list(names)) for batch in batches)
         for table in _steps(named, keys, sorted_by_key, rows_per_step):
-            yield from batches_of(worker.run(batch_of(table, conditions)), output)
+            yield from batches_of(run(table), output)
     except Exception as error:
         yield failure(ours_or_raise(error), output)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,7 @@ from ostinato.clause.matching.match_engine import (
     match_by_search,
     match_by_shifts,
 )
+from ostinato.clause.matching.row_failures import RowFailures
 from ostinato.clause.matching.search import no_update, search_in_python
 from ostinato.clause.matching.spans import Spans, whole_keys
 from ostinato.clause.matching.symbols import RowSymbols, symbols_of
@@ -27,7 +28,8 @@ from ostinato.clause.plan.match_plan import NONE, slot_name
 from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.clause.query.clause import Output
 from ostinato.clause.task.general_conditions import GeneralConditionCheck
-from ostinato.clause.task.measure_slots import SlotReader
+from ostinato.clause.task.located_errors import located
+from ostinato.clause.task.measure_slots import SlotErrors, SlotReader
 from ostinato.clause.task.neighbour_conditions import NeighbourConditions
 from ostinato.clause.task.sorted_columns import SortedColumns
 from ostinato.errors import MatchError
@@ -38,7 +40,7 @@ from ostinato.expressions.values.value_order import OrderKey
 from ostinato.kernels.kernel_cache import interpreted
 from ostinato.kernels.stopping import check_stopped
 from ostinato.rows.batches import Batch, Mask, OutputRows
-from ostinato.rows.column_names import MATCHED
+from ostinato.rows.column_names import MATCHED, ROW_ERROR
 from ostinato.rows.matches import Frames, Matches, all_rows_frames, one_row_frames, unmatched_rows
 from ostinato.rows.ordering import Ordered, order_rows
 
@@ -51,6 +53,8 @@ class Window:
     row_masks: Sequence[Mask]
     may_grow: Mask | None = None
     """Keys that rows may follow: a condition whose NEXT reads such a row counts as true. None: NEXT is NULL there."""
+    failures: RowFailures | None = None
+    """Takes the rows at which conditions fail, where these don't stop the query."""
 
     def slice(self, first: int, end: int) -> Window:
         """Rows `first:end`; the rows must have arrived in order."""
@@ -66,8 +70,10 @@ class Window:
 class Worker:
     """Runs one plan over any number of batches. Keeps no state between them."""
 
-    def __init__(self, typed: TypedPlan) -> None:
+    def __init__(self, typed: TypedPlan, *, skips_errors: bool = False) -> None:
+        """`skips_errors`: a row that can't be evaluated gets an error in the column ROW_ERROR, and stops nothing."""
         self.typed = typed
+        self.skips_errors = skips_errors
         self.plan = typed.plan
         self.bound = typed.plan.bound
         self.task = _task(typed)
@@ -90,14 +96,25 @@ class Worker:
         masks = batch.row_masks
         if ordered.rows is not None:
             masks = [mask[ordered.rows] for mask in masks]
-        return Window(SortedColumns(self.typed, batch.arrays, ordered), masks)
+        failures = RowFailures() if self.skips_errors else None
+        return Window(SortedColumns(self.typed, batch.arrays, ordered), masks, failures)
 
     def search(self, window: Window, spans: Spans) -> SearchResult:
         """The matches in the rows that the spans name."""
         try:
             return self._search(window, spans)
         except MatchError as error:
-            raise self.with_key(error, window) from None
+            raise self._located(error, window) from None
+
+    def _located(self, error: MatchError, window: Window) -> MatchError:
+        """The error with the row of a condition over neighbours that fails, or with the key of its start row."""
+        if error.row is not None or window.columns.ordered.rows is not None:
+            return self.with_key(error, window)
+        failures = RowFailures()
+        self._neighbours.masks(window.columns, window.may_grow, failures)
+        for row, failure in failures.by_row().items():
+            return located(failure, self.bound, window.columns.arrays, row)
+        return error
 
     # --- order ---
 
@@ -147,15 +164,16 @@ class Worker:
         rows = SortedRows(columns.ordered.key_at, self._time(columns, self.task), spans)
         if self.plan.sequence is not None:
             return match_by_shifts(self.task, rows, [None if at == ALWAYS else combined[at] for at in of_state])
-        return match_by_search(self.task, rows, combined, of_state, self._run_conditions(columns))
+        return match_by_search(self.task, rows, combined, of_state, self._run_conditions(columns, window.failures))
 
-    def _run_conditions(self, columns: SortedColumns) -> RunConditions | None:
+    def _run_conditions(self, columns: SortedColumns, failures: RowFailures | None = None) -> RunConditions | None:
         """The conditions over the run, bound to the columns."""
         label_of_state = self.task.automaton.label
         run_of_state = [condition.run for condition in self.plan.state_conditions]
         if self.typed.general is not None:
+            slots = SlotReader(self.typed, columns)
             general = GeneralConditionCheck(
-                self.typed.general, run_of_state, label_of_state, SlotReader(self.typed, columns), self.typed.settings
+                self.typed.general, run_of_state, label_of_state, slots, self.typed.settings, failures
             )
             return RunConditions(search_in_python(interpreted(no_update), general.check))
         program = self.typed.run
@@ -163,11 +181,12 @@ class Worker:
             return None
         conditions = tie_to_columns(program, run_of_state, label_of_state, columns.count, columns.vector)
         counts = (len(program.registers), len(program.accumulators))
-        return RunConditions(search_interpreted, conditions, counts)
+        return RunConditions(search_interpreted, conditions, counts, failures)
 
     def _combined(self, window: Window, task: Task) -> tuple[list[Mask], list[int]]:
         """The masks that states need, each once, and for each state the index of its mask, or ALWAYS."""
-        row_masks, neighbours = window.row_masks, self._neighbours.masks(window.columns, window.may_grow)
+        row_masks = window.row_masks
+        neighbours = self._neighbours.masks(window.columns, window.may_grow, window.failures)
         timed = self._has_time(window.columns, task)
         masks: list[Mask] = []
         number: dict[tuple[int, int], int] = {(NONE, NONE): ALWAYS}
@@ -216,15 +235,40 @@ class Worker:
             frames = all_rows_frames(matches, show_empty=output is not Output.ALL_ROWS_OMIT_EMPTY)
         result = self._shown(frames, columns)
         slots = SlotReader(self.typed, columns)
+        errors = SlotErrors()
         for i, (slot, kind) in enumerate(zip(self.plan.slots, self.typed.slot_types, strict=True)):
             check_stopped()
-            result[slot_name(i)] = slots.array(slot, kind, matches, frames)
+            if self.skips_errors:
+                result[slot_name(i)], failed = slots.array_or_errors(slot, kind, matches, frames)
+                errors.note(slot_name(i), failed)
+            else:
+                result[slot_name(i)] = slots.array(slot, kind, matches, frames)
+        if self.skips_errors:
+            result |= errors.columns(len(frames.match))
         if output is Output.ALL_ROWS_WITH_UNMATCHED:
             rest = unmatched_rows(matches, columns.count)
             return self._with_unmatched(
                 result, matches, frames, columns, rest if settled is None else rest[settled[rest]]
             )
         return OutputRows(len(frames.match), result)
+
+    def without_match(self, columns: Mapping[str, pa.Array], count: int) -> OutputRows:
+        """Output rows that belong to no match: the shown columns of the rows, and NULL for values of a match."""
+        arrays = {name: columns[name] for name in self.plan.shown}
+        for i, kind in enumerate(self.typed.slot_types):
+            arrays[slot_name(i)] = pa.nulls(count, kind)
+        if self.skips_errors:
+            arrays |= SlotErrors().columns(count)
+        if self.skips_errors or self.bound.clause.output is Output.ALL_ROWS_WITH_UNMATCHED:
+            arrays[MATCHED] = pa.array(np.zeros(count, np.bool_))
+        return OutputRows(count, arrays)
+
+    def failed_rows(self, columns: Mapping[str, pa.Array], errors: Mapping[int, MatchError]) -> OutputRows:
+        """The rows with these numbers as output rows that carry their errors; `columns` has their keys and times."""
+        rows = pa.array(list(errors), pa.int64())
+        output = self.without_match({name: columns[name].take(rows) for name in self.plan.shown}, len(errors))
+        texts = [located(error, self.bound, columns, row).one_line() for row, error in errors.items()]
+        return OutputRows(output.count, {**output.arrays, ROW_ERROR: pa.array(texts, pa.string())})
 
     def _shown(self, frames: Frames, columns: SortedColumns) -> dict[str, pa.Array]:
         # The row of an empty match shows only the key and order columns.

@@ -10,15 +10,17 @@ import pyarrow as pa
 
 from ostinato.clause.plan.match_plan import MatchPlan, slot_name
 from ostinato.clause.plan.typed_plan import Limits, TypedPlan, check_condition, type_plan
-from ostinato.errors import errors_quoting
+from ostinato.clause.task.located_errors import located
+from ostinato.errors import MatchError, errors_quoting
 from ostinato.expressions import types as t
 from ostinato.expressions.evaluate import PreparedExpression, prepare
 from ostinato.expressions.syntax import Expr
 from ostinato.expressions.typing import type_of
-from ostinato.rows.batches import Batch, OutputRows
+from ostinato.rows.batches import Batch, Mask, OutputRows
 from ostinato.rows.column_leaves import by_column_name
 from ostinato.rows.column_names import MATCHED
 from ostinato.rows.evaluated_rows import evaluated_batch
+from ostinato.rows.failing_rows import first_failing_row
 
 
 class EvaluatedPlan:
@@ -47,6 +49,20 @@ class EvaluatedPlan:
         """The rows, with all expressions over a single row evaluated."""
         return evaluated_batch(columns, count, self.inputs, self.row_conditions)
 
+    def batch_or_located_error(self, columns: dict[str, pa.Array], count: int) -> Batch:
+        """As `batch`; the error of a row names its key, its time, and the expression."""
+        try:
+            return self.batch(columns, count)
+        except MatchError:
+            row, error = self._first_failing_row(columns, count)
+            raise located(error, self.plan.bound, columns, row) from None
+
+    def _first_failing_row(self, columns: dict[str, pa.Array], count: int) -> tuple[int, MatchError]:
+        def evaluate(begin: int, end: int) -> None:
+            self.batch({name: array.slice(begin, end - begin) for name, array in columns.items()}, end - begin)
+
+        return first_failing_row(count, evaluate)
+
     @property
     def output_schema(self) -> pa.Schema:
         """The columns of the output and their types."""
@@ -64,14 +80,14 @@ class EvaluatedPlan:
             result[measure.name] = (
                 ready.evaluate(by_column_name(rows.arrays), rows.count)
                 if matched is None
-                else _where_matched(ready, rows, matched)
+                else measured_where(ready, rows, np.asarray(matched))
             )
         return pa.table([result[name] for name in bound.output_names], names=list(bound.output_names))
 
 
-def _where_matched(measure: PreparedExpression, rows: OutputRows, matched: pa.Array) -> pa.Array:
-    """The measure for rows of matches, NULL for others. It isn't evaluated for those, because it may fail there."""
-    inside = np.asarray(matched)
-    arrays = {name: array.filter(matched) for name, array in rows.arrays.items()}
+def measured_where(measure: PreparedExpression, rows: OutputRows, inside: Mask) -> pa.Array:
+    """The measure for some rows, NULL for others. It isn't evaluated for those, because it may fail there."""
+    chosen = pa.array(inside)
+    arrays = {name: array.filter(chosen) for name, array in rows.arrays.items()}
     values = measure.evaluate(by_column_name(arrays), int(inside.sum()))
     return values.take(pa.array(np.cumsum(inside) - 1, mask=~inside))

@@ -14,9 +14,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.clause.matching.row_failures import RowFailures
 from ostinato.clause.plan.match_plan import slot_name
 from ostinato.clause.plan.typed_plan import GeneralConditions
 from ostinato.clause.task.measure_slots import SlotReader
+from ostinato.errors import MatchError
 from ostinato.expressions.evaluate import prepare
 from ostinato.expressions.syntax import Column, Expr
 from ostinato.expressions.types import Settings
@@ -35,7 +37,9 @@ class GeneralConditionCheck:
         label_of_state: NDArray[np.int32],
         slots: SlotReader,
         settings: Settings,
+        failures: RowFailures | None = None,
     ) -> None:
+        """With `failures`, a row at which a condition fails is noted there and counts as not TRUE."""
         types = {slot_name(i): kind for i, kind in enumerate(general.slot_types)}
         self.slot_by_name = {
             name: (slot, kind) for slot, (name, kind) in zip(general.slots, types.items(), strict=True)
@@ -43,6 +47,7 @@ class GeneralConditionCheck:
         self.condition_of_state = condition_of_state
         self.label_of_state = label_of_state
         self.slots = slots
+        self.failures = failures
         self.conditions = [prepare(condition, by_column_name(types), settings) for condition in general.conditions]
 
     def check(
@@ -84,4 +89,10 @@ class GeneralConditionCheck:
                 values[node.name] = self.slots.array(slot, kind, so_far, here)
             return values[node.name]
 
-        return int(self.conditions[condition].mask(leaf, 1)[0])
+        try:
+            return int(self.conditions[condition].mask(leaf, 1)[0])
+        except MatchError as error:
+            if self.failures is None:
+                raise
+            self.failures.note_attempt(row, row - depth, error)
+            return 0

@@ -50,4 +50,6 @@ def match_dataframe(
             "history and the options of streams (late, eager, buckets, ...) are for streaming DataFrames",
             hint="this DataFrame is a batch: leave them out",
         )
-    return match_open_batch(planned, options.stream) if is_open else match_batch(planned, options.batch)
+    if is_open:
+        return match_open_batch(planned, options.stream)
+    return match_batch(planned, options.batch, options.stream.on_error)

@@ -23,7 +23,7 @@ from ostinato.spark.streams.stream_definition import (
 )
 from ostinato.streams.stream_settings import StreamSettings
 
-_OF_OUTPUT = ("late", "decision_time", "on_change")
+_OF_OUTPUT = ("late", "decision_time", "on_change", "on_error")
 """Options of a stream that its state doesn't depend on."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 
 from pyspark.sql import DataFrame
@@ -14,6 +13,7 @@ from ostinato.clause.stream.stream_limits import run_slot
 from ostinato.errors import QueryError
 from ostinato.expressions.syntax import Case, Column, Expr, Operator, string_literal
 from ostinato.rows.column_names import DECIDED, ERROR, LATE, MATCHED, STATUS
+from ostinato.spark.clause.skipping_query import SkippingQuery, with_errors_shown
 from ostinato.spark.clause.spark_plan import SparkQuery
 from ostinato.spark.streams.stream_operator import decided_field
 from ostinato.streams.stream_settings import LATE_COLUMN, STATUS_COLUMN, WITHDRAWN, StreamSettings
@@ -21,7 +21,10 @@ from ostinato.streams.stream_settings import LATE_COLUMN, STATUS_COLUMN, WITHDRA
 
 def stream_schema(query: SparkQuery, stream: StreamSettings, delay_ms: int | None = None) -> s.StructType:
     """The columns of the core's rows: the worker's without ERROR, the decision time, and the mark of late rows."""
-    fields = [field for field in query.worker_schema().fields if field.name != ERROR]
+    if stream.on_error == "skip":
+        fields = list(SkippingQuery(query).output_fields)
+    else:
+        fields = [field for field in query.worker_schema().fields if field.name != ERROR]
     fields.append(decided_field(delay_ms))
     if stream.shows_late:
         fields.append(s.StructField(LATE, s.BooleanType()))
@@ -32,14 +35,13 @@ def stream_schema(query: SparkQuery, stream: StreamSettings, delay_ms: int | Non
 
 def measured_stream(query: SparkQuery, stream: StreamSettings, matched: DataFrame) -> DataFrame:
     """The output columns. Columns that the stream adds are further measures of the query."""
-    measuring = copy.copy(query)
-    measuring.plan = _with_stream_columns(query.plan, stream)
-    measuring.bound = measuring.plan.bound
-    return measuring.measured(matched)
+    plan = with_errors_shown(query.plan) if stream.on_error == "skip" else query.plan
+    return query.with_plan(_with_stream_columns(plan, stream)).measured(matched)
 
 
 def _with_stream_columns(plan: MatchPlan, stream: StreamSettings) -> MatchPlan:
     bound, clause = plan.bound, plan.bound.clause
+    computed = stream.on_error == "skip"  # by workers, which leave out rows of no match
     added = {LATE_COLUMN: Column(LATE)} if stream.shows_late else {}
     if stream.emit == "early":
         added[STATUS_COLUMN] = Column(STATUS)
@@ -58,7 +60,7 @@ def _with_stream_columns(plan: MatchPlan, stream: StreamSettings) -> MatchPlan:
     return replace(
         plan,
         outer=(
-            *(expr if expr == run_id else _of_match(expr, clause.output, stream) for expr in plan.outer),
+            *(expr if computed or expr == run_id else _of_match(expr, clause.output, stream) for expr in plan.outer),
             *added.values(),
         ),
         bound=replace(

@@ -11,7 +11,8 @@ from ostinato.clause.stream.stream_limits import check_early, check_streamable, 
 from ostinato.errors import warn
 from ostinato.spark.clause.clause_stream_definition import ClauseDefinition
 from ostinato.spark.clause.clause_stream_output import measured_stream, stream_schema
-from ostinato.spark.clause.clause_stream_task import ClauseBucketTask
+from ostinato.spark.clause.clause_stream_task import ClauseBucketTask, SkippingBucketTask
+from ostinato.spark.clause.skipping_query import SkippingQuery
 from ostinato.spark.clause.spark_plan import SparkQuery
 from ostinato.spark.streams.stream_checks import check_machine, watermark_delay_ms, without_watermark
 from ostinato.spark.streams.stream_history import decided_rows, history_rows, history_states
@@ -27,6 +28,10 @@ def match_stream(query: SparkQuery, stream: StreamSettings, history: Any = None)
         check_early(query.plan)
         if history is not None:
             raise early_after_history()
+    if stream.on_error == "skip" and history is not None:
+        raise _not_with_on_error("history")
+    if stream.on_error == "skip" and stream.on_change == "keep":
+        raise _not_with_on_error('on_change="keep"')
     warn_of_unbounded_state(query.plan)
     _warn_of_short_silence(query.plan, stream)
     task = clause_task(query, ClauseDefinition.of(query, stream, has_history=history is not None))
@@ -35,7 +40,7 @@ def match_stream(query: SparkQuery, stream: StreamSettings, history: Any = None)
         archive = history_rows(query.shipped, history)
         states = history_states(archive, query.bound.partition_by, stream.buckets, task, _time_of(query))
     rows = through_buckets(
-        query.shipped,
+        SkippingQuery(query).shipped if stream.on_error == "skip" else query.shipped,
         query.bound.partition_by,
         stream.buckets,
         task,
@@ -48,6 +53,8 @@ def match_stream(query: SparkQuery, stream: StreamSettings, history: Any = None)
 
 def match_open_batch(query: SparkQuery, stream: StreamSettings) -> DataFrame:
     """The clause's rows over a batch that no later row can change: those that a stream gives before its end."""
+    if stream.on_error == "skip":
+        raise _not_with_on_error('end="open"')
     _warn_of_short_silence(query.plan, stream)
     _check_streamable(query)
     task, schema = clause_task(query, ClauseDefinition.of(query, stream)), stream_schema(query, stream)
@@ -56,12 +63,28 @@ def match_open_batch(query: SparkQuery, stream: StreamSettings) -> DataFrame:
     return measured_stream(query, stream, rows)
 
 
+def _not_with_on_error(other: str) -> QueryError:
+    return QueryError("INVALID_OPTION", f'on_error="skip" and {other} don\'t go together', hint="leave one of them out")
+
+
 def _time_of(query: SparkQuery) -> str:
     return query.bound.order_by[0].column
 
 
-def clause_task(query: SparkQuery, definition: ClauseDefinition) -> ClauseBucketTask:
+def clause_task(query: SparkQuery, definition: ClauseDefinition) -> ClauseBucketTask | SkippingBucketTask:
     """The task of the clause's operator."""
+    if definition.stream.on_error == "skip":
+        return SkippingBucketTask(
+            shipped=SkippingQuery(query).shipped.schema,
+            output=query.source.arrow_schema(stream_schema(query, definition.stream)),
+            fingerprint=definition.fingerprint,
+            definition=definition.to_json(),
+            stored=query.shipped.schema,
+            plan=query.plan,
+            query_settings=query.settings,
+            limits=query.limits,
+            settings=definition.stream,
+        )
     return ClauseBucketTask(
         shipped=query.shipped.schema,
         output=query.source.arrow_schema(stream_schema(query, definition.stream)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -73,7 +74,7 @@ class SparkQuery:
         return (*self.bound.partition_by, *(key.column for key in self.bound.order_by))
 
     @property
-    def _row_expressions(self) -> tuple[Expr, ...]:
+    def row_expressions(self) -> tuple[Expr, ...]:
         """The expressions over one row."""
         return (*(item.expr for item in self.plan.inputs), *self.plan.row_conditions)
 
@@ -84,7 +85,7 @@ class SparkQuery:
 
         Conditions are taken as BOOLEAN: they are shipped inside of CASE WHEN, where Spark refuses all other types.
         """
-        types = self.source.types(expr for expr in self._row_expressions if isinstance(expr, Column))
+        types = self.source.types(expr for expr in self.row_expressions if isinstance(expr, Column))
         conditions = [condition for condition in self.plan.row_conditions if condition not in types]
         types |= dict.fromkeys(conditions, s.BooleanType())
         shipped = self._shipped(types)
@@ -103,9 +104,9 @@ class SparkQuery:
     def _analysed_with_errors(self) -> Analysed:
         """As `_analysed_once`. Raises a QueryError for the first expression that Spark refuses."""
         try:
-            types = self.source.types(self._row_expressions)
+            types = self.source.types(self.row_expressions)
         except SparkRefused:
-            for expr in self._row_expressions:
+            for expr in self.row_expressions:
                 self._check(self.df, expr, expr)
             raise
         return Analysed(types, self._shipped(types))
@@ -137,15 +138,16 @@ class SparkQuery:
         columns |= {item.name: render_expression(item.expr) for item in self.plan.inputs}
         return ShippedRows.of(self.source, columns | packed_columns(self.plan.row_conditions, types))
 
-    def sort_order(self) -> list[SparkColumn | str]:
+    def sort_order(self, shipped: ShippedRows | None = None) -> list[SparkColumn | str]:
         """Partition keys, then ORDER BY, as shipped columns. A name sorts upwards with NULLs first."""
-        order: list[SparkColumn | str] = [self.shipped.travelling(name) for name in self.bound.partition_by]
+        shipped = shipped or self.shipped
+        order: list[SparkColumn | str] = [shipped.travelling(name) for name in self.bound.partition_by]
         for bound in self.bound.order_by:
             key = bound.key
             if not key.descending and key.puts_nulls_first:
-                order.append(self.shipped.travelling(bound.column))
+                order.append(shipped.travelling(bound.column))
                 continue
-            column = self.shipped.column(bound.column)
+            column = shipped.column(bound.column)
             if key.descending:
                 order.append(column.desc_nulls_first() if key.puts_nulls_first else column.desc_nulls_last())
             else:
@@ -179,6 +181,12 @@ class SparkQuery:
             shows_unmatched = self.bound.clause.output is Output.ALL_ROWS_WITH_UNMATCHED
             outputs[measure.name] = Case(None, ((Column(MATCHED), expr),), None) if shows_unmatched else expr
         return {name: outputs[name] for name in self.bound.output_names}
+
+    def with_plan(self, plan: MatchPlan) -> SparkQuery:
+        """The same query with other measures."""
+        query = copy.copy(self)
+        query.plan, query.bound = plan, plan.bound
+        return query
 
     def measured(self, matched: DataFrame) -> DataFrame:
         """The output columns. Spark evaluates the measures over the rows that workers returned."""

@@ -34,7 +34,7 @@ from ostinato.spark.session.session_settings import check_spark, session_setting
 from ostinato.spark.shipping.sql_with_frames import Args, Piece, ask_spark
 from ostinato.spark.statements.statement_arguments import check_tables, parameter_values
 from ostinato.spark.streams.stream_history import check_history
-from ostinato.streams.stream_settings import DEFAULT_BUCKETS, Emit, Late, OnChange, StreamSettings
+from ostinato.streams.stream_settings import DEFAULT_BUCKETS, Emit, Late, OnChange, OnError, StreamSettings
 
 
 @only_our_errors()
@@ -58,6 +58,7 @@ def sql(
     run_id: str | None = None,
     history: DataFrame | None = None,
     end: End = "final",
+    on_error: OnError = "fail",
     **tables: DataFrame,
 ) -> DataFrame:
     """The result of a query as a lazy DataFrame.
@@ -67,6 +68,9 @@ def sql(
     the partial matches from one row. `sort` says who sorts the rows of a key ("auto": the worker, unless Spark
     estimates more than `memory_budget` bytes for a task). `skew="slice"` cuts the rows of all keys into ranges, so
     that many tasks match one hot key; a query without PARTITION BY is always cut.
+
+    With `on_error="skip"`, a row for which an expression of a clause fails doesn't end the query. It leaves as an
+    output row with the error in a column `error` (docs/streaming.md).
 
     For clauses over streaming DataFrames (docs/streaming.md): `late` rows are dropped or shown, rows of `eager` streams
     arrive in order, `buckets` is the number of buckets of keys, `decision_time` names a column to add, and keys that
@@ -94,7 +98,7 @@ def sql(
     options = ClauseOptions(
         Limits(max_partial_matches),
         BatchOptions(sort, memory_budget, skew, end),
-        StreamSettings(late, eager, buckets, decision_time, forget_keys_after, emit, on_change),
+        StreamSettings(late, eager, buckets, decision_time, forget_keys_after, emit, on_change, on_error),
         IdColumns(match_id, run_id),
         history,
     )
