@@ -125,9 +125,9 @@ def test_a_condition_over_several_rows_that_fails_is_not_true(text: str, data: s
     table = data.draw(small_tables())
     expected = counted(ost.match(text, table, ansi=False).to_pylist())
     good, bad = parts(streamed(text, data.draw(steps_of(table))))
-    batch_good, batch_bad = parts(ost.match(text, table, on_error="skip"))
+    batch_good, _ = parts(ost.match(text, table, on_error="skip"))
     assert good == expected == batch_good
-    assert not bad or batch_bad or "PREV" not in text  # which rows are evaluated depends on the attempts
+    assert all("DIVIDE_BY_ZERO: " in row for row in bad)
 
 
 @given(small_tables(), st.data())
@@ -153,7 +153,7 @@ def check_any_clause(text: str, table: pa.Table, plan: Plan) -> None:
     for piece, watermark in steps:
         stream.feed(piece, watermark=watermark)
     stream.finish()
-    good, bad = parts(stream.results)
+    good, _ = parts(stream.results)
     batch_good, batch_bad = parts(batch)
     assert good == batch_good
     if not batch_bad:

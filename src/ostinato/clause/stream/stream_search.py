@@ -224,12 +224,11 @@ class StreamSearch:
 
         An attempt is reported in the step that decides its start. INCREMENTAL MATCHES tries all starts in each step.
         """
-        first, held_back = window.columns.ordered.key_at[:-1], self.needs.held_back
+        key_at, held_back = window.columns.ordered.key_at, self.needs.held_back
+        rows = failures.rows
         errors: dict[int, MatchError] = {}
-        for row, key in zip(
-            failures.rows, keys_of(window.columns.ordered.key_at, np.array(failures.rows)), strict=True
-        ):
-            known = int(first[key] + keys.rows[key])
+        for row, key in zip(rows, keys_of(key_at, np.array(rows, np.int64)), strict=True):
+            known = int(key_at[key] + keys.rows[key])
             if row in failures.neighbours:
                 ahead, error = failures.neighbours[row]
                 if known - (held_back or ahead) <= row < spans.end[key]:

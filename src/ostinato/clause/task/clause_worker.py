@@ -97,7 +97,7 @@ class Worker:
         if ordered.rows is not None:
             masks = [mask[ordered.rows] for mask in masks]
         failures = RowFailures() if self.skips_errors else None
-        return Window(SortedColumns(self.typed, batch.arrays, ordered), masks, failures)
+        return Window(SortedColumns(self.typed, batch.arrays, ordered), masks, failures=failures)
 
     def search(self, window: Window, spans: Spans) -> SearchResult:
         """The matches in the rows that the spans name."""
