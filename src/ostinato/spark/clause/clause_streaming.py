@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.stream.stream_limits import check_early, check_streamable, early_after_history, why_unbounded
-from ostinato.errors import warn
+from ostinato.errors import QueryError, warn
 from ostinato.spark.clause.clause_stream_definition import ClauseDefinition
 from ostinato.spark.clause.clause_stream_output import measured_stream, stream_schema
 from ostinato.spark.clause.clause_stream_task import ClauseBucketTask, SkippingBucketTask
