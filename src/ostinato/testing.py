@@ -138,6 +138,7 @@ class StreamTester:
         fingerprint = fingerprint_of(
             [render_clause(clause), str(self._schema), ansi, timezone, eager, forget_keys_after, plan.has_ids, emit]
         )
+        conditions = [(f"{_BITS}{i}", 0) for i in range(len(plan.row_conditions))]
         self.worker = stream_worker(self._local.typed, conditions, stream_settings, fingerprint)
         self._core: StreamWorker | EarlyStream | SkippingStream = self.worker
         self._skipping: SkippingStream | None = None

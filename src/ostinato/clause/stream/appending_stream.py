@@ -109,6 +109,7 @@ class AppendingStreamWorker(StreamWorker):
         *,
         finished: bool = False,
         all_keys: bool = False,
+        failed: OutputRows = NO_RESULTS,
     ) -> Step[OutputRows]:
         """One step (`StreamWorker.advance`). A state of the other layout is read as a whole, and laid out anew."""
         bucket, opened = None if all_keys else self.layout.read(state), None
@@ -136,9 +137,8 @@ class AppendingStreamWorker(StreamWorker):
                 self.layout.header_of(replace(bucket, known_until=intake.known_until)), bucket.segments, intake.waiting
             )
             kept = bucket.table
-        return self._step(
-            outcome, intake, kept.keys, after, self._ends(kept), max(watermark_us, known.known_until), finished
-        )
+        known_us = max(watermark_us, known.known_until)
+        return self._step(outcome, intake, kept.keys, after, self._ends(kept), known_us, finished, failed)
 
     # --- which keys are searched ---
 

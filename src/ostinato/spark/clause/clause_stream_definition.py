@@ -83,8 +83,9 @@ class ClauseDefinition(StreamDefinition):
 
     def that_keeps(self) -> ClauseDefinition:
         """The same, for reading states of earlier definitions, which it went on with."""
-        is_early = self.stream.emit == "early"  # states of such streams can't be carried over
-        return self if is_early else replace(self, stream=replace(self.stream, on_change="keep"))
+        # States of such streams can't be carried over.
+        stays = self.stream.emit == "early" or self.stream.on_error == "skip"
+        return self if stays else replace(self, stream=replace(self.stream, on_change="keep"))
 
     def query(self, spark: SparkSession, rows: DataFrame | None = None) -> SparkQuery:
         """The plan over these rows, or over an empty input with the same columns."""
