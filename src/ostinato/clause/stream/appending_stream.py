@@ -27,6 +27,7 @@ from ostinato.clause.stream.appended_bucket import (
 from ostinato.clause.stream.clause_stream import NEVER, Searched, StreamWorker
 from ostinato.clause.stream.key_layout import key_numbers
 from ostinato.clause.stream.live_states import DECIDED, LiveStates, why_searched_again
+from ostinato.clause.stream.stream_search import NO_RESULTS
 from ostinato.rows.batches import OutputRows
 from ostinato.rows.matches import ranges
 from ostinato.rows.ordering import Ordered
