@@ -45,8 +45,8 @@ def steps(monkeypatch: pytest.MonkeyPatch, text: str, table: pa.Table) -> tuple[
     step_counts: list[int] = []
     run = search_driver.run_search
 
-    def counting(*args: Any) -> search_driver.SearchOutcome:
-        outcome = run(*args)
+    def counting(*args: Any, **named: Any) -> search_driver.SearchOutcome:
+        outcome = run(*args, **named)
         step_counts.append(outcome.steps)
         return outcome
 

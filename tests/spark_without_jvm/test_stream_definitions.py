@@ -31,7 +31,13 @@ ONE = ClauseDefinition(CLAUSE, None, "{}", "ts timestamp", Settings(), Limits(),
 EVENTS = EventsDefinition(("q",), ("q1",), "{}", "ts", Settings(), WorkloadOptions(), BOUNDED, False, "[]")
 CLAUSES = ClausesDefinition((CLAUSE,), ("q1",), "{}", "ts", Settings(), WorkloadOptions(), UNBOUNDED, (None,))
 SUMMARY = SummaryDefinition(
-    SummaryQuery("A B", 6, 4), SummaryColumns("kind", "ts"), NumberForm.DECIMAL, 4, "{}", None, Settings()
+    SummaryQuery("A B", 6, 4),
+    SummaryColumns("kind", "ts"),
+    NumberForm.DECIMAL,
+    4,
+    '{"type": "struct", "fields": []}',
+    None,
+    Settings(),
 )
 ALL: tuple[StreamDefinition, ...] = (ONE, EVENTS, CLAUSES, SUMMARY)
 KINDS: list[type[StreamDefinition]] = [type(definition) for definition in ALL]

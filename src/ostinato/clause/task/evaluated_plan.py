@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from ostinato.clause.plan.match_plan import MatchPlan, slot_name
 from ostinato.clause.plan.typed_plan import Limits, TypedPlan, check_condition, type_plan
+from ostinato.clause.query.bound_clause import BoundClause
 from ostinato.clause.task.located_errors import located
-from ostinato.errors import MatchError, errors_quoting
+from ostinato.errors import MatchError, QueryError, errors_quoting
 from ostinato.expressions import types as t
 from ostinato.expressions.evaluate import PreparedExpression, prepare
 from ostinato.expressions.syntax import Expr
@@ -21,6 +22,7 @@ from ostinato.rows.column_leaves import by_column_name
 from ostinato.rows.column_names import MATCHED
 from ostinato.rows.evaluated_rows import evaluated_batch
 from ostinato.rows.failing_rows import first_failing_row
+from ostinato.streams.stream_settings import ERROR_COLUMN
 
 
 class EvaluatedPlan:
@@ -91,3 +93,13 @@ def measured_where(measure: PreparedExpression, rows: OutputRows, inside: Mask) 
     arrays = {name: array.filter(chosen) for name, array in rows.arrays.items()}
     values = measure.evaluate(by_column_name(arrays), int(inside.sum()))
     return values.take(pa.array(np.cumsum(inside) - 1, mask=~inside))
+
+
+def check_no_error_column(bound: BoundClause) -> None:
+    """Raises DUPLICATE_COLUMN if the output has a column `error` already."""
+    if ERROR_COLUMN in (name.lower() for name in bound.output_names):
+        raise QueryError(
+            "DUPLICATE_COLUMN",
+            f"the output already has a column '{ERROR_COLUMN}', which on_error=\"skip\" adds",
+            hint="give the measure another name",
+        )

@@ -14,11 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.clause.matching.spans import whole_keys
-from ostinato.clause.query.bound_clause import BoundClause
 from ostinato.clause.task.clause_worker import Worker
-from ostinato.clause.task.evaluated_plan import EvaluatedPlan, measured_where
+from ostinato.clause.task.evaluated_plan import EvaluatedPlan, check_no_error_column, measured_where
 from ostinato.clause.task.located_errors import with_expression
-from ostinato.errors import MatchError, QueryError
+from ostinato.errors import MatchError
 from ostinato.expressions.evaluate import PreparedExpression
 from ostinato.expressions.syntax import Column, walk
 from ostinato.rows.batches import Batch, Mask, OutputRows, joined_rows
@@ -106,16 +105,6 @@ class SkippingPlan:
 
 
 _OF_STREAMS = (LATE, DECIDED)
-
-
-def check_no_error_column(bound: BoundClause) -> None:
-    """Raises DUPLICATE_COLUMN if the output has a column `error` already."""
-    if ERROR_COLUMN in (name.lower() for name in bound.output_names):
-        raise QueryError(
-            "DUPLICATE_COLUMN",
-            f"the output already has a column '{ERROR_COLUMN}', which on_error=\"skip\" adds",
-            hint="give the measure another name",
-        )
 
 
 def _failed_slots(rows: OutputRows) -> dict[str, Mask]:

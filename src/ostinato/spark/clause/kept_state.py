@@ -13,7 +13,6 @@ from ostinato.calls.id_columns import IdColumns
 from ostinato.clause.language.clause_binding import bind
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.plan.match_plan import MatchPlan, make_plan
-from ostinato.clause.stream.changed_query import QueryChange, StoredQuery
 from ostinato.expressions.types import Settings
 from ostinato.rows.packed_conditions import condition_places
 from ostinato.streams.bucket_state import BucketState, other_query
@@ -22,6 +21,7 @@ from ostinato.streams.stored_definition import DEFINITION, STATE, changes_betwee
 from ostinato.streams.stored_state import reading
 
 if TYPE_CHECKING:
+    from ostinato.clause.stream.changed_query import QueryChange
     from ostinato.spark.clause.clause_stream_task import ClauseBucketTask
 
 OF_THE_QUERY = ("clause", "name of the input", "stored columns")
@@ -61,14 +61,13 @@ def _fixed(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def change_of_query(stored: str, now: MatchPlan, shipped: pa.Schema) -> QueryChange:
     """The change from the stored definition to this plan, over rows with the shipped columns."""
+    from ostinato.clause.stream.changed_query import QueryChange, StoredQuery  # loads kernels
+
     with reading(DEFINITION):
         values = json.loads(stored)
         settings = Settings(**values["settings"])
         columns = [field["name"] for field in json.loads(values["columns"])["fields"]]
         clause = parse_clause(values["clause"], input_name=values["input_name"])
         bound = bind(replace(clause, ids=IdColumns(**values["ids"])), columns, case_sensitive=settings.case_sensitive)
-    return QueryChange(_stored_query(make_plan(bound)), _stored_query(now), shipped, settings)
-
-
-def _stored_query(plan: MatchPlan) -> StoredQuery:
-    return StoredQuery(plan, condition_places(len(plan.row_conditions)))
+    then, after = (StoredQuery(plan, condition_places(len(plan.row_conditions))) for plan in (make_plan(bound), now))
+    return QueryChange(then, after, shipped, settings)

@@ -9,8 +9,7 @@ from pyspark.sql import types as s
 
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.query.clause import Measure, Output
-from ostinato.clause.task.evaluated_plan import EvaluatedPlan
-from ostinato.clause.task.skipping_plan import check_no_error_column
+from ostinato.clause.task.evaluated_plan import EvaluatedPlan, check_no_error_column
 from ostinato.errors import QueryError
 from ostinato.expressions.render import quote
 from ostinato.expressions.syntax import Column, walk
