@@ -206,6 +206,8 @@ _OF_A_ROW = re.compile(
 )
 """Spark's error for a value that an expression can't take (SQLSTATE 22: data exception): code, first sentence, the text
 of the expression, and carets under the part that failed."""
+_OUR_COLUMNS = "__ost_"
+"""Columns that Ostinato adds to Spark's plans have names that begin so."""
 
 
 def _of_a_row(text: str) -> MatchError | None:
@@ -215,9 +217,10 @@ def _of_a_row(text: str) -> MatchError | None:
         return None
     code, message, line, before, carets = found.groups()
     expression = re.sub(r"`(\w+)`", r"\1", line[len(before) : len(before) + len(carets)])
+    names_ours = _OUR_COLUMNS in expression  # a measure over values that matching returned
     return MatchError(
         code,
-        f"{message[:1].lower()}{message[1:]} in {expression}",
+        f"{message[:1].lower()}{message[1:]} in {'a measure' if names_ours else expression}",
         hint='with on_error="skip", such rows leave with their keys and times, and the query goes on',
     )
 

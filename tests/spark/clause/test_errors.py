@@ -216,16 +216,27 @@ def test_division_by_zero_across_rows_follows_ansi(events: DataFrame) -> None:
 
 
 @pytest.mark.parametrize(
-    ("clause", "message"),
+    ("clause", "code", "expression"),
     [
-        (B + "10 / i > 0", "DIVIDE_BY_ZERO"),
-        (B + "CAST(s AS INT) > PREV(i)", "CAST_INVALID_INPUT"),
-        (f"ORDER BY id MEASURES 1 / min(i) AS x {M}", "DIVIDE_BY_ZERO"),
-        (f"ORDER BY id MEASURES raise_error('mine: [x]') AS x {M}", "mine"),
+        (B + "10 / i > 0", "DIVIDE_BY_ZERO", "10 / i"),
+        (B + "CAST(s AS INT) > PREV(i)", "CAST_INVALID_INPUT", "CAST(s AS INT)"),
+        (f"ORDER BY id MEASURES 1 / min(i) AS x {M}", "DIVIDE_BY_ZERO", "a measure"),
     ],
 )
-def test_errors_of_sparks_own_pass_through(events: DataFrame, clause: str, message: str) -> None:
-    with pytest.raises(PySparkException, match=message) as caught:
+def test_errors_of_rows_that_spark_evaluates_become_ours(
+    events: DataFrame, clause: str, code: str, expression: str
+) -> None:
+    with pytest.raises(PySparkException, match=code) as caught:
+        events.transform(ost.match_recognize(clause)).collect()
+    ours = ost.unwrap(caught.value)
+    assert ours is not None
+    assert ours.code == code
+    assert ours.message.endswith(f" in {expression}")
+
+
+def test_errors_of_the_user_pass_through(events: DataFrame) -> None:
+    clause = f"ORDER BY id MEASURES raise_error('mine: [x]') AS x {M}"
+    with pytest.raises(PySparkException, match="mine") as caught:
         events.transform(ost.match_recognize(clause)).collect()
     assert ost.unwrap(caught.value) is None
 

@@ -308,7 +308,7 @@ def test_started_again_in_another_way(stream: Stream, table: pa.Table) -> None:
     stream.run(stream.step(table), table.slice(0, 60))
     changes: list[dict[str, Any]] = [
         {"buckets": 4},
-        {"archive": stream.archive, "write_archive": False},
+        {"archive": f"{stream.archive}2", "write_archive": False},
         {"archive": f"{stream.archive}2", "write_archive": True},
     ]
     for changed in changes:
