@@ -1,4 +1,4 @@
-"""What a batch costs beside open runs that grow: CPU time and bytes written of the hundredth batch over the second.
+"""The cost of a batch beside open runs that grow: CPU time and bytes written, the hundredth batch over the second.
 
 Every key has one run of `A B* C` whose C never comes. Each batch brings one B for each key. The core runs without
 Spark. Its open rows lie in a store, as in Spark, so rows that a step doesn't need aren't read.

@@ -30,7 +30,7 @@ from ostinato.rows.matches import Matches, ranges
 Ints = NDArray[np.int64]
 _DIGEST_BYTES = 16
 _RUN, _MATCH = b"ostinato run 1", b"ostinato match 1"
-"""What is hashed, and the version of its bytes."""
+"""Tags at the beginning of the hashed bytes, with the version of the bytes."""
 _NULL = b"\0"
 
 

@@ -1,4 +1,4 @@
-"""What all rules of one stream share: their keys, order and columns, and the limits of each rule."""
+"""The declaration that all rules of one stream share: keys, order, columns, and limits for each rule."""
 
 from __future__ import annotations
 

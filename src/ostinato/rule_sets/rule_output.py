@@ -1,4 +1,4 @@
-"""What rules find and what happens to rules -> output rows of one fixed schema."""
+"""Matches of rules and reports about rules -> output rows of one fixed schema."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _SUBJECT = "the rules in the state of this stream"
 
 @dataclass(frozen=True, slots=True)
 class RuleRecord:
-    """What a bucket knows of one rule."""
+    """The record that a bucket keeps of one rule."""
 
     change: RuleChange
     """The version in force. A removed rule, and one that was never accepted, is recorded as disabled."""

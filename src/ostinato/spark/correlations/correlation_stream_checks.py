@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as s
@@ -18,9 +18,6 @@ from ostinato.spark.correlations.correlation_definition import CorrelationDefini
 from ostinato.spark.correlations.correlation_query import answer_of, check_archive_is_there
 from ostinato.spark.correlations.stream_archive import Source, read_source
 from ostinato.streams.stream_settings import MOST_BUCKETS
-
-if TYPE_CHECKING:
-    pass
 
 
 def refuse_option(message: str, hint: str) -> NoReturn:

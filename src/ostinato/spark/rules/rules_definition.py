@@ -18,7 +18,7 @@ from ostinato.streams.stream_settings import Late
 
 @dataclass(frozen=True, slots=True)
 class RulesDefinition(StreamDefinition):
-    """What all rules of a stream share."""
+    """The stored definition of a stream of rules."""
 
     kind: ClassVar[str] = "rules"
     keeps: ClassVar[tuple[str, str]] = ("open partial matches of rules", "ost.finish_stream returns their last rows")
