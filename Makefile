@@ -8,7 +8,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt
-PYTEST := $(BIN)/python -m pytest -q
+PYTEST := $(BIN)/python -m pytest -q --durations=15 --durations-min=5
 ON_ALL_CORES := --numprocesses auto --dist worksteal
 IN_TWO := --numprocesses 2 --dist worksteal
 
