@@ -21,13 +21,12 @@ def test_batch_and_stream(connect: Any, tmp_path: Path) -> None:
     assert comparable(ost.sql(QUERY.replace("JOIN t", "JOIN old"), t=t, old=t.select("*"))) == expected
     named = QUERY.replace("*", "correlation_start, correlation_end, live.symbol, f, l, af, al", 1)
     source = Source(tmp_path, connect).add(*pieces(table, 40, 80))
-    asked = ost.correlate(named, archive=str(tmp_path / "archive"), recent_rows=2)
+    asked = ost.correlate(named, archive=str(tmp_path / "archive"), recent_rows=2, buckets=2)
     started = asked.start(
         source.read("5 seconds"),
         output=source.output,
         checkpoint=source.checkpoint,
         write_archive=True,
-        buckets=2,
         trigger={"availableNow": True},
     )
     assert started.awaitTermination(120)
