@@ -82,7 +82,7 @@ class _Undecided(NamedTuple):
 
     keys: Rows
     of_arrived: NDArray[np.bool_]
-    """Which of the keys of `_Arrived` they are."""
+    """The mask of these keys among those of `_Arrived`."""
     live: Rows
     window: pa.RecordBatch | None
     """The recent rows of each key and its new rows."""
