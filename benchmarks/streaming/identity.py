@@ -13,19 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Row
-from pyspark.sql import functions as F
 from pyspark.sql import types as s
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle, TimerValues
 
-from benchmarks.streaming.grouping import PACKED
-from ostinato.clause.language.clause_parser import parse_clause
-from ostinato.clause.plan.typed_plan import Limits
-from ostinato.spark.clause.spark_plan import plan_query
-from ostinato.spark.session.session_settings import session_settings
+from benchmarks.streaming.do_nothing import packed_as_ours
 from ostinato.spark.streams.stream_buckets import BUCKET_STATE
 from ostinato.spark.streams.stream_checkpoint import open_checkpoint
-from ostinato.spark.streams.stream_packing import BUCKET, PackByBucket
-from ostinato.streams.stream_settings import DEFAULT_BUCKETS
+from ostinato.spark.streams.stream_packing import BUCKET
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -103,8 +97,5 @@ def stretched(content: bytes, size: int) -> bytes:
 
 def packed_identity(stream: DataFrame, clause: str, sizes: Sizes) -> DataFrame:
     """As `ost.match_recognize` up to the grouping, then KeepBytes."""
-    query = plan_query(parse_clause(clause), stream, Limits(), session_settings(stream))
-    keys = [query.shipped.column(name) for name in query.bound.partition_by]
-    bucket = F.pmod(F.hash(*keys), F.lit(DEFAULT_BUCKETS)).cast("int").alias(BUCKET)
-    packed = query.shipped.selected().select(bucket, "*").mapInArrow(PackByBucket(query.shipped.schema), PACKED)
-    return packed.groupBy(BUCKET).transformWithState(KeepBytes(sizes), _COUNT, "Append", "EventTime")
+    rows = packed_as_ours(stream, clause).rows
+    return rows.groupBy(BUCKET).transformWithState(KeepBytes(sizes), _COUNT, "Append", "EventTime")

@@ -47,7 +47,8 @@ def _batches(keys: int) -> tuple[list[float], list[int]]:
     from ostinato.testing import StreamTester
 
     tester = StreamTester(CLAUSE, {"key": "bigint", "ts": "timestamp", "price": "double"}, eager=True)
-    state, segments = tester.state, ()
+    state = tester.state
+    segments: tuple[bytes, ...] = ()
     seconds: list[float] = []
     written: list[int] = []
     for number in range(BATCHES):
@@ -59,9 +60,11 @@ def _batches(keys: int) -> tuple[list[float], list[int]]:
         step = tester.worker.advance(state, rows, 0)
         seconds.append(time.process_time() - began)
         state, after = step.state, step.state.open_rows
-        appends = isinstance(after, StoredSegments) and after.extends(before)
-        added = after.added if appends else tuple(after)
-        segments = (*stored, *added) if appends else added
+        if isinstance(after, StoredSegments) and after.extends(before):
+            added = after.added
+            segments = (*stored, *added)
+        else:
+            segments = added = tuple(after)
         written.append(len(state.header) + size_of(added))
     expect("open runs, rows in the state", (step.counts.open_runs, step.counts.buffered_rows), (keys, keys * BATCHES))
     return seconds, written

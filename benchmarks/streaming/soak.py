@@ -19,8 +19,9 @@ import pyarrow as pa
 from benchmarks.colour_schemes import in_both_schemes
 from benchmarks.experiment import WrongAnswer, expect
 from benchmarks.records import table, this_machine
+from benchmarks.streaming.processes import resident_memory
 from benchmarks.streaming.soak_input import ChunkWriter, Rate, chunk
-from benchmarks.streaming.soak_samples import Sample, draw, records_of, resident_memory, write_csv
+from benchmarks.streaming.soak_samples import Sample, draw, records_of, write_csv
 from benchmarks.streaming.streams import TIME, Batch, answered, batch_of, streaming_session
 
 if TYPE_CHECKING:

@@ -18,15 +18,6 @@ CONSTANT = Goal(Sense.AT_MOST, 10)
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
-    """Resident bytes. Pages that Python workers share are counted for each of them."""
-
-    jvm: int
-    workers: int
-    driver: int
-
-
-@dataclass(frozen=True, slots=True)
 class Sample:
     """A stream at one moment; times of batches are of those that ended since the sample before."""
 
@@ -48,24 +39,6 @@ class Sample:
             f"{self.seconds:7.0f} s  {self.batches:3d} batches of {self.batch_seconds:.2f} s, {self.rows:,} rows;"
             f" {self.open_runs:,} open runs, state {state}; JVM {jvm}, workers {workers}, driver {driver}"
         )
-
-
-def resident_memory() -> Memory:
-    """Of this process, of the JVM that it started, and of the JVM's Python workers."""
-    import psutil
-
-    this = psutil.Process()
-    jvm = workers = 0
-    for process in this.children(recursive=True):
-        try:
-            size = process.memory_info().rss
-            if process.name().startswith("java"):
-                jvm += size
-            else:
-                workers += size
-        except psutil.NoSuchProcess:  # ended while we looked
-            continue
-    return Memory(jvm, workers, this.memory_info().rss)
 
 
 def write_csv(samples: Sequence[Sample], path: Path) -> None:

@@ -61,21 +61,21 @@ def _measured(query: str, stream: DataFrame, events: pa.Table, case: str, folder
     clause = Q[query].clause(Mode.PREFERRED, partition_by="key")
     ours = answered(stream, clause)
     checkpoint = fresh_folder(folder)
-    expect(f"stream and finish, {case}", _totals(ours, checkpoint), _right(clause, events))
+    expect(f"stream and finish, {case}", totals_of_stream(ours, checkpoint), right_totals(clause, events))
     sizes = measured_sizes(stream.sparkSession, checkpoint)
     runs = interleaved_runs({"ours": ours, "identity": packed_identity(stream, clause, sizes)}, folder, rounds)
     expect(f"late rows, {case}", runs["ours"].total("late_rows"), 0)
     return _records(query, case, events.num_rows, runs, largest_state(sizes))
 
 
-def _right(clause: str, events: pa.Table) -> sparks.Totals:
+def right_totals(clause: str, events: pa.Table) -> sparks.Totals:
     from ostinato.clause.language.clause_parser import parse_clause
     from ostinato.local.local_clause import match_table
 
     return sparks.totals_of_table(match_table(parse_clause(clause), events))
 
 
-def _totals(ours: DataFrame, checkpoint: Path) -> sparks.Totals:
+def totals_of_stream(ours: DataFrame, checkpoint: Path) -> sparks.Totals:
     """Of what the stream gives, and of what the end of its input adds."""
     from ostinato.spark.checkpoints.finish import finish_stream
 

@@ -1,0 +1,48 @@
+"""The parts of `python -m benchmarks streaming` that run Spark, at a tiny scale: their answers are checked there."""
+
+from __future__ import annotations
+
+import pytest
+from benchmarks.experiment import Scale
+from benchmarks.streaming import micro_batch, throughput
+from pyspark.sql import SparkSession
+
+from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE
+
+
+@pytest.fixture
+def session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    streaming = spark.newSession()
+    streaming.conf.set(STATE_STORE, ROCKSDB)
+    streaming.conf.set("spark.sql.shuffle.partitions", "2")
+    for module in (micro_batch, throughput):
+        monkeypatch.setattr(module, "streaming_session", lambda: streaming)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("session")
+def test_a_stream_is_measured_over_the_packed_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(throughput.ROWS, Scale.SMALL, 600)
+    monkeypatch.setattr(throughput, "ROWS_PER_FILE", 300)
+    monkeypatch.setattr(throughput, "KEYS", (5,))
+    monkeypatch.setattr(throughput, "FLINK_ROWS_PER_S", {"Q12": 1})
+    records = throughput.measure_throughput(Scale.SMALL)
+    assert [record.metric for record in records] == ["time", "speed, two cores", "state, at most"]
+    assert all(record.value > 0 for record in records)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("session")
+def test_a_micro_batch_is_measured_over_nothing_and_over_sparks_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(micro_batch.SIZES, Scale.SMALL, (400,))
+    monkeypatch.setitem(micro_batch.ROUNDS, Scale.SMALL, 1)
+    monkeypatch.setattr(micro_batch, "BATCHES", 3)
+    monkeypatch.setattr(micro_batch, "WARM_UP_BATCHES", 1)
+    records = micro_batch.measure_micro_batches(Scale.SMALL)
+    assert [record.baseline and record.baseline.name for record in records] == [micro_batch.NOTHING, micro_batch.COUNT]
+    assert all(record.value > 0 and record.ratio for record in records)
+
+
+def test_minutes_that_end_before_the_last_row_are_counted() -> None:
+    assert list(micro_batch.in_turn(["a", "b"], 1)) == ["b", "a"]
+    assert micro_batch.rows_of_ended_minutes(micro_batch.events(400, 1)) == 367
