@@ -1,5 +1,5 @@
 """Structured Streaming measured: throughput over a floor, micro-batches of several sizes, what open runs cost, why
-keys are packed into buckets, and many rules in one operator.
+keys are packed into buckets and into how many, and many rules in one operator.
 
 Every part checks the answers of its streams before it reports their times. `benchmarks.streaming.soak` is a program
 of its own, because it takes as long as it is told to.
@@ -8,6 +8,7 @@ of its own, because it takes as long as it is told to.
 from __future__ import annotations
 
 from benchmarks.experiment import Experiment, Part
+from benchmarks.streaming.bucket_counts import measure_bucket_counts
 from benchmarks.streaming.buckets import measure_buckets
 from benchmarks.streaming.micro_batch import measure_micro_batches
 from benchmarks.streaming.open_run_growth import measure_growth
@@ -23,6 +24,7 @@ EXPERIMENT = Experiment(
         Part("state", measure_state),
         Part("growth", measure_growth),
         Part("buckets", measure_buckets),
+        Part("bucket counts", measure_bucket_counts),
         Part("rules", measure_rules),
     ),
     draw=draw,

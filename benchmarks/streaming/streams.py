@@ -60,14 +60,14 @@ def read_files(spark: SparkSession, folder: Path) -> DataFrame:
     return stream.withWatermark(TIME, "0 seconds")
 
 
-def answered(stream: DataFrame, clause: str) -> DataFrame:
-    """The clause over the stream. The paper's patterns have no bound, which we would be warned of each time."""
+def answered(stream: DataFrame, clause: str, **options: Any) -> DataFrame:
+    """The clause over the stream, with options of `ost.match_recognize`. The paper's patterns have no bound, which we would be warned of each time."""
     import ostinato as ost
     from ostinato.errors import OstinatoWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OstinatoWarning)
-        return stream.transform(ost.match_recognize(clause))
+        return stream.transform(ost.match_recognize(clause, **options))
 
 
 # --- running ----------------------------------------------------------------------------------------------------------
