@@ -61,7 +61,10 @@ def read_files(spark: SparkSession, folder: Path) -> DataFrame:
 
 
 def answered(stream: DataFrame, clause: str, **options: Any) -> DataFrame:
-    """The clause over the stream, with options of `ost.match_recognize`. The paper's patterns have no bound, which we would be warned of each time."""
+    """The clause over the stream, with options of `ost.match_recognize`.
+
+    The paper's patterns have no bound, which we would be warned of each time.
+    """
     import ostinato as ost
     from ostinato.errors import OstinatoWarning
 
