@@ -1,4 +1,4 @@
-"""A correlation on Spark: a replay through `ost.sql` over the floor, and the time of a stream's micro-batches.
+"""A correlation on Spark: a replay through `ost.sql` over the floor, and the CPU time of a stream's micro-batches.
 
 The floor is what benchmarks/match has: read, bring keys together, go through Python, nothing sorted. What the stream is
 compared with is a `foreachBatch` that writes its rows as they come.
@@ -6,10 +6,14 @@ compared with is a `foreachBatch` that writes its rows as they come.
 
 from __future__ import annotations
 
+import itertools
+import statistics
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +21,14 @@ import pyarrow.parquet as pq
 
 import ostinato as ost
 from benchmarks.correlate.queries import Q1
-from benchmarks.correlate.running import digest
+from benchmarks.correlate.running import Digest, digest
 from benchmarks.correlate.streams import FIRST_PRICE
 from benchmarks.experiment import Scale, expect, interleaved_seconds
 from benchmarks.match import sparks
 from benchmarks.match.events import START_US, write_events
 from benchmarks.records import Baseline, Goal, Record, Sense
-from benchmarks.streaming.streams import TIMEOUT_SECONDS, batch_of, cut, fresh_folder, write_files
+from benchmarks.streaming.processes import cpu_seconds_so_far
+from benchmarks.streaming.streams import TIMEOUT_SECONDS, cut, fresh_folder, write_files
 from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE
 
 if TYPE_CHECKING:
@@ -33,12 +38,18 @@ if TYPE_CHECKING:
 ROWS = {Scale.SMALL: 500_000, Scale.FULL: 5_000_000}
 STREAM_ROWS = {Scale.SMALL: 100_000, Scale.FULL: 1_000_000}
 FILES = 10
+WARM_UP_BATCHES = 2
 KEYS = 1_000
 PERIOD = 50
 SECONDS = 200
 REGION = f"INTERVAL '{SECONDS}' SECOND"
 ROUNDS = 3
 ENOUGH_SECONDS = 30.0
+STREAMED: dict[str, dict[str, Any]] = {
+    "stream operator": {"buckets": 16, "write_archive": False},
+    "archive in files, 16 buckets": {"buckets": 16, "write_archive": True},
+    "archive in files, 1 bucket": {"buckets": 1, "write_archive": True},
+}
 FLOOR_GOAL = Goal(Sense.AT_MOST, 1.5, of_ratio=True)
 
 
@@ -92,23 +103,41 @@ def _replayed(spark: SparkSession, scale: Scale, folder: Path) -> list[Record]:
 
 
 def _streamed(spark: SparkSession, scale: Scale, folder: Path) -> list[Record]:
+    """The CPU time of a micro-batch: on the stream operator, in `foreachBatch` with an archive, and only written."""
     rows = STREAM_ROWS[scale]
     events = keyed_ticks(rows, KEYS)
     files = folder / "files"
     write_files(cut(events, rows // FILES), files)
     reader = spark.readStream.schema(spark.read.parquet(str(files)).schema).option("maxFilesPerTrigger", 1)
     live = reader.parquet(str(files))
-    output, checkpoint = fresh_folder(folder), fresh_folder(folder)
-    correlation = ost.correlate(Q1.text(REGION))
-    started = correlation.start(live, output=str(output), checkpoint=str(checkpoint), trigger={"availableNow": True})
-    ours = _median_seconds(started)
-    rest = correlation.finish(live.sparkSession, str(checkpoint)).toArrow()
-    given = pa.concat_tables([_written_results(output).cast(rest.schema), rest])
-    expect("stream and batch", digest(given), digest(ost.correlate(Q1.text(REGION)).run(events).table))
-    identity = _median_seconds(_writing(live, folder))
+    right = digest(ost.correlate(Q1.text(REGION)).run(events).table)
+    seconds = {
+        name: statistics.median(_checked_run(live, options, fresh_folder(folder), right) for _ in range(ROUNDS))
+        for name, options in STREAMED.items()
+    }
+    written = statistics.median(_written_run(live, fresh_folder(folder)) for _ in range(ROUNDS))
     case = f"Q1, {rows // FILES:,} rows a batch, {KEYS:,} keys, region {SECONDS} s"
-    baseline = Baseline("rows written as they come", identity)
-    return [Record("correlate", "spark", case, "time of a micro-batch", ours, "s", baseline)]
+    record = partial(Record, "correlate", "spark", case)
+    baseline = Baseline("rows written as they come", written)
+    return [record(f"CPU time of a micro-batch, {name}", ours, "s", baseline) for name, ours in seconds.items()]
+
+
+def _checked_run(live: DataFrame, options: Mapping[str, Any], folder: Path, right: Digest) -> float:
+    archive = {"archive": str(folder / "archive")} if options["write_archive"] else {}
+    correlation = ost.correlate(Q1.text(REGION), buckets=options["buckets"], **archive)
+    moments, checkpoint = Moments(folder / "found"), str(folder / "checkpoint")
+    query = correlation.start(
+        live,
+        output=moments,
+        checkpoint=checkpoint,
+        trigger={"availableNow": True},
+        write_archive=options["write_archive"],
+    )
+    seconds = moments.of_a_batch(query)
+    rest = correlation.finish(live.sparkSession, checkpoint).toArrow()
+    given = pa.concat_tables([_written_results(folder / "found").cast(rest.schema), rest])
+    expect("stream and batch", digest(given), right)
+    return seconds
 
 
 def _written_results(output: Path) -> pa.Table:
@@ -116,20 +145,28 @@ def _written_results(output: Path) -> pa.Table:
     return pq.read_table(output).drop_columns("batch_id")
 
 
-def _writing(live: DataFrame, folder: Path) -> StreamingQuery:
-    output = fresh_folder(folder)
-
-    def write(rows: DataFrame, batch_id: int) -> None:
-        rows.write.mode("overwrite").parquet(f"{output}/batch_id={batch_id}")
-
-    writer = live.writeStream.option("checkpointLocation", str(fresh_folder(folder)))
-    return writer.trigger(availableNow=True).foreachBatch(write).start()
+def _written_run(live: DataFrame, folder: Path) -> float:
+    moments = Moments(folder / "found")
+    writer = live.writeStream.option("checkpointLocation", str(folder / "checkpoint"))
+    return moments.of_a_batch(writer.trigger(availableNow=True).foreachBatch(moments).start())
 
 
-def _median_seconds(query: StreamingQuery) -> float:
-    """Times of batches with rows, without the first batch, which loads kernels."""
-    if not query.awaitTermination(TIMEOUT_SECONDS):
-        query.stop()
-        raise TimeoutError(f"the stream didn't end within {TIMEOUT_SECONDS} s")
-    batches = [batch_of(progress) for progress in query.recentProgress]
-    return float(np.median([batch.seconds for batch in batches if batch.rows][1:]))
+@dataclass(slots=True)
+class Moments:
+    """For foreachBatch: writes the rows, and notes the CPU time of all processes before."""
+
+    output: Path
+    found: list[float] = field(default_factory=list)
+
+    def __call__(self, rows: DataFrame, batch_id: int) -> None:
+        self.found.append(cpu_seconds_so_far())
+        rows.write.mode("overwrite").parquet(f"{self.output}/batch_id={batch_id}")
+
+    def of_a_batch(self, query: StreamingQuery) -> float:
+        """The median from one batch with rows to the next, without the first ones, which start workers."""
+        if not query.awaitTermination(TIMEOUT_SECONDS):
+            query.stop()
+            raise TimeoutError(f"the stream didn't end within {TIMEOUT_SECONDS} s")
+        return statistics.median(
+            after - before for before, after in itertools.pairwise(self.found[WARM_UP_BATCHES:FILES])
+        )
