@@ -45,7 +45,7 @@ def test_the_whole_text() -> None:
 
 5. On Spark
    batch: rows are repartitioned by key; each task sorts the events of its keys and builds their summaries
-   stream: keys are hashed into 64 buckets; the state store holds their summaries"""
+   stream: keys are hashed into 16 buckets; the state store holds their summaries"""
     )
 
 

@@ -10,12 +10,17 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from ostinato.spark.streams.bucket_store import MOST_BYTES_BESIDE_HEADER, BucketStore
+from ostinato.spark.streams.bucket_store import (
+    MOST_OPEN_BYTES_BESIDE_HEADER,
+    MOST_WAITING_BYTES_BESIDE_HEADER,
+    BucketStore,
+)
 from ostinato.streams.bucket_state import BucketState
 from ostinato.streams.step import Counts, Step
 from ostinato.streams.stored_segments import with_segments
 
-LARGE = bytes(MOST_BYTES_BESIDE_HEADER + 1)
+LARGE = bytes(MOST_WAITING_BYTES_BESIDE_HEADER + 1)
+MANY = bytes(MOST_OPEN_BYTES_BESIDE_HEADER + 1)
 
 
 class Variable:
@@ -114,25 +119,37 @@ def test_a_new_bucket() -> None:
     assert bucket.step(b"h", [b"rows"], [b"wait"]) == {
         "bucket.get": 1,
         "definition.update": 1,
-        "open_rows.update": 1,
         "bucket.update": 1,
     }
     assert bucket.state() == BucketState(b"h", (b"rows",), (b"wait",))
 
 
-def test_small_waiting_rows_need_no_call_of_their_own() -> None:
+def test_few_rows_need_no_call_of_their_own() -> None:
     bucket = Bucket()
-    bucket.step(b"h", (), [b"wait"])
-    assert bucket.step(b"i", (), [b"other", b"more"]) == {"bucket.get": 1, "bucket.update": 1}
-    assert bucket.state() == BucketState(b"i", (), (b"other", b"more"))
+    bucket.step(b"h", [b"first"], [b"wait"])
+    assert bucket.step(b"i", waiting=[b"other", b"more"], appended=(b"second",)) == {
+        "bucket.get": 1,
+        "bucket.update": 1,
+    }
+    assert bucket.state() == BucketState(b"i", (b"first", b"second"), (b"other", b"more"))
 
 
 def test_rows_that_a_step_does_not_need_are_not_read() -> None:
     bucket = Bucket()
-    bucket.step(b"h", [b"first"])
+    assert bucket.step(b"h", [MANY])["open_rows.update"] == 1
     assert bucket.step(b"i") == {"bucket.get": 1, "bucket.update": 1}
     assert bucket.step(b"j", appended=(b"second",)) == {"bucket.get": 1, "open_rows.appendList": 1, "bucket.update": 1}
-    assert bucket.state() == BucketState(b"j", (b"first", b"second"), ())
+    assert bucket.state() == BucketState(b"j", (MANY, b"second"), ())
+
+
+def test_rows_that_become_many_move_to_a_list() -> None:
+    bucket = Bucket()
+    bucket.step(b"h", [b"first"])
+    assert bucket.step(b"i", appended=(MANY,))["open_rows.update"] == 1
+    assert bucket.state() == BucketState(b"i", (b"first", MANY), ())
+    assert bucket.step(b"j", [b"few"])["open_rows.clear"] == 1
+    assert bucket.step(b"k", appended=(b"more",)) == {"bucket.get": 1, "bucket.update": 1}
+    assert bucket.state() == BucketState(b"k", (b"few", b"more"), ())
 
 
 def test_an_unchanged_state_is_not_written() -> None:
@@ -143,9 +160,9 @@ def test_an_unchanged_state_is_not_written() -> None:
 
 def test_rows_are_replaced_and_removed() -> None:
     bucket = Bucket()
-    bucket.step(b"h", [b"first", b"second"])
-    assert bucket.step(b"h", [b"joined"])["open_rows.update"] == 1
-    assert bucket.state().open_rows == (b"joined",)
+    bucket.step(b"h", [MANY, b"second"])
+    assert bucket.step(b"h", [MANY + b"joined"])["open_rows.update"] == 1
+    assert bucket.state().open_rows == (MANY + b"joined",)
     assert bucket.step(b"h", [])["open_rows.clear"] == 1
     assert bucket.state().open_rows == ()
 

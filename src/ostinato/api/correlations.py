@@ -17,7 +17,6 @@ from ostinato.calls.options import whole_number
 from ostinato.calls.shown_objects import short_repr
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.task.correlation_task import (
-    DEFAULT_BUCKETS,
     DEFAULT_OPTIONS,
     CorrelationOptions,
     StrategyChoice,
@@ -28,7 +27,7 @@ from ostinato.expressions.types import Settings
 from ostinato.local.local_settings import local_settings, refuse_settings
 from ostinato.rows.arrow_tables import is_spark_dataframe, is_table, spark_dataframe
 from ostinato.rows.table_kinds import like
-from ostinato.streams.stream_settings import MOST_BUCKETS
+from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

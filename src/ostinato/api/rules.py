@@ -13,13 +13,10 @@ from ostinato.errors import QueryError
 from ostinato.rows.arrow_tables import spark_dataframe
 from ostinato.rule_sets.change_files import write_change
 from ostinato.rule_sets.declaration import RuleKind, RuleLimits
-from ostinato.streams.stream_settings import MOST_BUCKETS, Late
+from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS, Late
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-DEFAULT_BUCKETS = 16
-"""Fewer than for a single query: every change goes to every bucket, and each bucket searches with every rule."""
 
 
 @only_our_errors()

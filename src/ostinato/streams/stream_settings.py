@@ -16,8 +16,9 @@ OnChange = Literal["refuse", "keep"]
 OnError = Literal["fail", "skip"]
 
 
-DEFAULT_BUCKETS = 64
-"""A constant, not a multiple of the session's partitions: a restart elsewhere must find the same buckets."""
+DEFAULT_BUCKETS = 16
+"""A constant, not a multiple of the session's partitions: a restart elsewhere must find the same buckets. Few, because
+each bucket that a micro-batch touches costs some milliseconds (docs/decisions/010-stream-state-in-buckets.md)."""
 
 
 MOST_BUCKETS = 2**31 - 1

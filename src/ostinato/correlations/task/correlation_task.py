@@ -23,8 +23,6 @@ from ostinato.expressions.syntax import Expr, MatchNumber, walk
 if TYPE_CHECKING:
     from ostinato.clause.matching.match_engine import Task
 
-DEFAULT_BUCKETS = 16
-"""Fewer than for other streams: a step of a bucket costs some 5 ms, whatever its rows."""
 StrategyChoice = Literal["auto", "eager", "live_first", "archive_first"]
 
 

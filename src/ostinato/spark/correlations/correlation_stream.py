@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from ostinato.clause.plan.typed_plan import Limits
-from ostinato.correlations.task.correlation_task import DEFAULT_BUCKETS, CorrelationOptions
+from ostinato.correlations.task.correlation_task import CorrelationOptions
 from ostinato.errors import OstinatoError, carried
 from ostinato.spark.correlations.correlation_batch import CorrelationBatch, archive_folder
 from ostinato.spark.correlations.correlation_checkpoint import CorrelationCheckpoint, StoredBatch
@@ -32,6 +32,7 @@ from ostinato.spark.correlations.stream_archive import Source, read_source
 from ostinato.spark.session.session_settings import session_settings
 from ostinato.spark.streams.stream_checks import watermark_delay_ms
 from ostinato.spark.streams.stream_definition import columns_as_json
+from ostinato.streams.stream_settings import DEFAULT_BUCKETS
 
 if TYPE_CHECKING:
     from ostinato.spark.correlations.correlation_dataframe import SparkCorrelation

@@ -1,7 +1,7 @@
 """The state of one bucket in Spark's state store: which variables it lies in, and when they are read and written.
 
-A call of the store costs more than the bytes of a small bucket, so the header and small waiting rows share one value.
-Rows are in lists. A list is only read if a step needs its rows, and rows that a step adds are appended.
+A call of the store costs more than the bytes of a small bucket, so the header and few rows share one value. More rows
+are in lists. A list is only read if a step needs its rows, and rows that a step adds are appended.
 """
 
 from __future__ import annotations
@@ -14,23 +14,32 @@ from pyspark import TaskContext
 from pyspark.sql import types as s
 from pyspark.sql.streaming.stateful_processor import ListState, StatefulProcessorHandle
 
-from ostinato.spark.streams.stream_buckets import BUCKET_STATE, DEFINITION, HEADER, OPEN_ROWS, WAITING, WAITING_HERE
+from ostinato.spark.streams.stream_buckets import (
+    BUCKET_STATE,
+    DEFINITION,
+    HEADER,
+    OPEN_HERE,
+    OPEN_ROWS,
+    WAITING,
+    WAITING_HERE,
+)
 from ostinato.streams.bucket_state import EMPTY, BucketState
 from ostinato.streams.step import GAUGES, Counts, Step
 from ostinato.streams.stored_segments import StoredSegments, size_of
 
-MOST_BYTES_BESIDE_HEADER = 1 << 17
-"""More waiting rows than this are in a list. Every change of the value writes all of it."""
+MOST_OPEN_BYTES_BESIDE_HEADER = 1 << 15
+"""More open rows than this are in a list, to which new ones are appended. Every change of the value writes all of it.
+Reading and writing a list costs about as much as 64 KB in the value (benchmarks/streaming/micro_batch.py)."""
+MOST_WAITING_BYTES_BESIDE_HEADER = 1 << 17
+"""More waiting rows than this are in a list. Most steps replace all of them, wherever they are."""
 _BUCKET = s.StructType(
     [
         s.StructField(HEADER, s.BinaryType()),
+        s.StructField(OPEN_HERE, s.ArrayType(s.BinaryType())),
         s.StructField(WAITING_HERE, s.ArrayType(s.BinaryType())),
+        s.StructField("listed", s.ArrayType(s.LongType())),  # segments and bytes: of open rows, and of waiting ones
         s.StructField("timer_ms", s.LongType()),
         s.StructField("gauges", s.ArrayType(s.LongType())),
-        s.StructField("state_bytes", s.LongType()),
-        s.StructField("open_segments", s.LongType()),
-        s.StructField("open_bytes", s.LongType()),
-        s.StructField("listed_waiting", s.LongType()),
     ]
 )
 _SEGMENT = s.StructType([s.StructField("segment", s.BinaryType())])
@@ -58,8 +67,8 @@ class BucketStore:
         self._handle = handle
         self._has_timers = has_timers
         self._bucket = handle.getValueState(BUCKET_STATE, _BUCKET)
-        self._open_rows = handle.getListState(OPEN_ROWS, _SEGMENT)
-        self._waiting = handle.getListState(WAITING, _SEGMENT)
+        self._open_rows = _Rows(handle.getListState(OPEN_ROWS, _SEGMENT), MOST_OPEN_BYTES_BESIDE_HEADER)
+        self._waiting = _Rows(handle.getListState(WAITING, _SEGMENT), MOST_WAITING_BYTES_BESIDE_HEADER)
         self._definition = handle.getValueState(DEFINITION, _TEXT)
 
     def load(self, definition: str) -> StoredBucket:
@@ -68,17 +77,10 @@ class BucketStore:
         if value is None:
             self.store_definition(definition)
             return StoredBucket(EMPTY, None, [0] * len(GAUGES), 0, None)
-        header, waiting, timer_ms, gauges, state_bytes, open_segments, open_bytes, listed = value
-        header, waiting = bytes(header), tuple(map(bytes, waiting))
-        open_rows: Sequence[bytes] = ()
-        if open_segments:
-            open_rows = StoredSegments(open_segments, open_bytes, lambda: _segments(self._open_rows))
-        here: Sequence[bytes] = waiting
-        if listed:
-            size = state_bytes - len(header) - open_bytes
-            here = StoredSegments(listed, size, lambda: _segments(self._waiting))
-        value = (header, list(waiting), timer_ms, list(gauges), *value[4:])
-        return StoredBucket(BucketState(header, open_rows, here), timer_ms, list(gauges), state_bytes, value)
+        header, open_here, waiting_here, listed, timer_ms, gauges = value
+        open_rows = self._open_rows.load(open_here, *listed[:2])
+        state = BucketState(bytes(header), open_rows, self._waiting.load(waiting_here, *listed[2:]))
+        return StoredBucket(state, timer_ms, list(gauges), state.size, _value(state, timer_ms, list(gauges)))
 
     def begin(self, definition: str, state: BucketState, wake_at_us: int | None) -> None:
         """Stores the first state of a bucket. Its next step counts the open runs as new."""
@@ -98,50 +100,56 @@ class BucketStore:
 
     def store(self, before: StoredBucket, step: Step[Any], *, timer_fired: bool = False) -> StoredBucket:
         """Writes the changes. Spark itself deletes a timer that fired."""
-        state = step.state
-        _update(self._open_rows, before.state.open_rows, state.open_rows)
-        waiting = self._store_waiting(before.state.waiting, state.waiting)
+        open_rows = self._open_rows.store(before.state.open_rows, step.state.open_rows)
+        waiting = self._waiting.store(before.state.waiting, step.state.waiting)
+        state = BucketState(step.state.header, open_rows, waiting)
         timer_ms = None if step.wake_at_us is None or not self._has_timers else -(-step.wake_at_us // 1000)
         if timer_ms != before.timer_ms:
             if before.timer_ms is not None and not timer_fired:
                 self._handle.deleteTimer(before.timer_ms)
             if timer_ms is not None:
                 self._handle.registerTimer(timer_ms)
-        value = (
-            state.header,
-            waiting,
-            timer_ms,
-            step.counts.gauges,
-            state.size,
-            len(state.open_rows),
-            size_of(state.open_rows),
-            0 if waiting else len(state.waiting),
-        )
+        value = _value(state, timer_ms, step.counts.gauges)
         if value != before.value:
             self._bucket.update(value)
         return StoredBucket(state, timer_ms, step.counts.gauges, state.size, value)
 
-    def _store_waiting(self, before: Sequence[bytes], after: Sequence[bytes]) -> list[bytes]:
-        """The segments to store beside the header. More bytes than that go to the list."""
-        was_listed = isinstance(before, StoredSegments)
-        if size_of(after) > MOST_BYTES_BESIDE_HEADER:
-            _update(self._waiting, before if was_listed else (), after)
-            return []
-        if was_listed:
-            self._waiting.clear()
-        return list(after)
+
+def _value(state: BucketState, timer_ms: int | None, gauges: list[int]) -> tuple[Any, ...]:
+    """The value to store: segments that aren't in a list, and the number and size of those that are."""
+    sections = (state.open_rows, state.waiting)
+    here = ([] if isinstance(rows, StoredSegments) else list(rows) for rows in sections)
+    listed = [
+        number
+        for rows in sections
+        for number in ((len(rows), size_of(rows)) if isinstance(rows, StoredSegments) else (0, 0))
+    ]
+    return (state.header, *here, listed, timer_ms, gauges)
 
 
-def _segments(stored: ListState) -> list[bytes]:
-    return [bytes(segment) for (segment,) in stored.get()]
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of one section. Few are in the bucket's value, more are in a list."""
 
+    listed: ListState
+    most_bytes: int
+    """In the value."""
 
-def _update(stored: ListState, before: Sequence[bytes], after: Sequence[bytes]) -> None:
-    """Writes the changes. If segments were only appended, the earlier ones aren't written again."""
-    if isinstance(after, StoredSegments) and after.extends(before):
-        if after.added:
-            stored.appendList([(segment,) for segment in after.added])
-    elif after:
-        stored.put([(segment,) for segment in after])
-    elif before:
-        stored.clear()
+    def load(self, here: Sequence[Any], segments: int, size: int) -> Sequence[bytes]:
+        """The segments in the value, or those of the list, which isn't read yet."""
+        if not segments:
+            return tuple(map(bytes, here))
+        return StoredSegments(segments, size, lambda: [bytes(segment) for (segment,) in self.listed.get()])
+
+    def store(self, before: Sequence[bytes], after: Sequence[bytes]) -> Sequence[bytes]:
+        """Writes the changes of the list. Segments that are only appended to it don't write the earlier ones again."""
+        if isinstance(after, StoredSegments) and after.extends(before):
+            if after.added:
+                self.listed.appendList([(segment,) for segment in after.added])
+            return after
+        if size_of(after) > self.most_bytes:
+            self.listed.put([(segment,) for segment in after])
+            return StoredSegments(len(after), size_of(after), lambda: after)
+        if isinstance(before, StoredSegments):
+            self.listed.clear()
+        return tuple(after)

@@ -23,7 +23,7 @@ ARRIVING = "arriving"
 """The packs of rows that reach a bucket before the end of its input."""
 # The names of the state variables, for Spark's state reader, and fields of the first.
 BUCKET_STATE, OPEN_ROWS, WAITING, DEFINITION = "bucket", "open_rows", "waiting", "definition"
-HEADER, WAITING_HERE = "header", "waiting_here"
+HEADER, OPEN_HERE, WAITING_HERE = "header", "open_here", "waiting_here"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,15 @@ from ostinato.spark.session.quiet import without_error_log
 from ostinato.spark.session.session_settings import check_spark, session_settings
 from ostinato.spark.shipping.row_errors import RAISES
 from ostinato.spark.shipping.worker_check import ArrowTask, Checked
-from ostinato.spark.streams.stream_buckets import BUCKET_STATE, DEFINITION, HEADER, OPEN_ROWS, WAITING, WAITING_HERE
+from ostinato.spark.streams.stream_buckets import (
+    BUCKET_STATE,
+    DEFINITION,
+    HEADER,
+    OPEN_HERE,
+    OPEN_ROWS,
+    WAITING,
+    WAITING_HERE,
+)
 from ostinato.spark.streams.stream_packing import BUCKET
 from ostinato.streams.stored_state import reading
 
@@ -65,12 +73,13 @@ class Checkpoint:
 
         `with_definition`: also the definition that the state belongs to, which may be older than `definition()`.
         """
-        frame = self.variable(BUCKET_STATE).select(bucket_number(), f"value.{HEADER}", f"value.{WAITING_HERE}")
-        for name in (OPEN_ROWS, WAITING):
-            segments = self.variable(name).select(bucket_number(), F.col("list_value.segment").alias(name))
-            frame = frame.join(segments, BUCKET, "left")
-        waiting = F.when(F.size(WAITING_HERE) > 0, F.col(WAITING_HERE)).otherwise(F.col(WAITING))
-        frame = frame.withColumn(WAITING, waiting).drop(WAITING_HERE)
+        beside_header = {OPEN_ROWS: OPEN_HERE, WAITING: WAITING_HERE}
+        values = [F.col(f"value.{name}") for name in (HEADER, *beside_header.values())]
+        frame = self.variable(BUCKET_STATE).select(bucket_number(), *values)
+        for name, here in beside_header.items():
+            listed = self.variable(name).select(bucket_number(), F.col("list_value.segment").alias(name))
+            segments = F.when(F.size(here) > 0, F.col(here)).otherwise(F.col(name))
+            frame = frame.join(listed, BUCKET, "left").withColumn(name, segments).drop(here)
         if not with_definition:
             return frame
         definitions = self.variable(DEFINITION).select(bucket_number(), F.col("value.json").alias(DEFINITION))
