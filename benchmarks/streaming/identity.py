@@ -17,7 +17,7 @@ from pyspark.sql import types as s
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle, TimerValues
 
 from benchmarks.streaming.do_nothing import packed_as_ours
-from ostinato.spark.streams.stream_buckets import BUCKET_STATE
+from ostinato.spark.streams.stream_buckets import BUCKET_STATE, OPEN_HERE, WAITING_HERE
 from ostinato.spark.streams.stream_checkpoint import open_checkpoint
 from ostinato.spark.streams.stream_packing import BUCKET
 
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 _VALUE = s.StructType([s.StructField("calls", s.LongType()), s.StructField("header", s.BinaryType())])
 _SEGMENT = s.StructType([s.StructField("segment", s.BinaryType())])
+_ROW_BYTES = "value.listed[1] + value.listed[3]" + "".join(
+    f" + aggregate(value.{here}, 0L, (sum, segment) -> sum + length(segment))" for here in (OPEN_HERE, WAITING_HERE)
+)
+"""SQL of the bytes of open and waiting rows: those in lists, and those beside the header."""
 _COUNT = s.StructType([s.StructField("bytes", s.LongType())])
 
 
@@ -48,10 +52,8 @@ def measured_sizes(spark: SparkSession, checkpoint: Path) -> Sizes:
     sizes: dict[int, list[Kept]] = {}
     for batch in range(last.batch + 1):
         buckets = replace(last, batch=batch).variable(BUCKET_STATE)
-        for bucket, header, total in buckets.selectExpr(
-            f"key.{BUCKET}", "length(value.header)", "value.state_bytes"
-        ).collect():
-            sizes.setdefault(bucket, []).append(Kept(header, total - header))
+        for bucket, header, rows in buckets.selectExpr(f"key.{BUCKET}", "length(value.header)", _ROW_BYTES).collect():
+            sizes.setdefault(bucket, []).append(Kept(header, rows))
     return {bucket: tuple(kept) for bucket, kept in sizes.items()}
 
 
