@@ -33,7 +33,9 @@ def test_a_stream_is_measured_over_the_packed_identity(monkeypatch: pytest.Monke
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("session")
-def test_a_micro_batch_is_measured_over_operators_that_match_nothing_and_over_sparks_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_micro_batch_is_measured_over_operators_that_match_nothing_and_over_sparks_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(micro_batch.SIZES, Scale.SMALL, (400,))
     monkeypatch.setitem(micro_batch.ROUNDS, Scale.SMALL, 1)
     monkeypatch.setattr(micro_batch, "BATCHES", 3)
