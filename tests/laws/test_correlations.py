@@ -199,6 +199,71 @@ def test_rows_that_reach_the_archive_too_late_are_counted_and_change_nothing(
         )
 
 
+class QuietBucket:
+    """Runs a bucket whose watermark also moves in steps without rows, like `spark/correlations/correlation_buckets.py`.
+
+    Rows come in two steps and wait there until the watermark has passed them. Steps without rows may be left out up
+    to the watermark at which the state changes.
+    """
+
+    def __init__(self, example: CorrelationExample, chance: random.Random) -> None:
+        self.local = LocalCorrelation(example.text, example.live.schema, example.history.schema, Settings(), Limits())
+        self.live, self.archive = self.local.live_rows(example.live), self.local.archive_rows(example.history)
+        correlator = Correlator(self.local.task)
+        times = [
+            side.times_of(as_batch(rows))[0]
+            for side, rows in ((correlator.live, self.live), (correlator.archive, self.archive))
+        ]
+        timed = [time[time != NO_TIME] for time in times]
+        first, last = (int(edge(np.concatenate([*timed, [0]]))) for edge in (np.min, np.max))
+        self.watermarks = [first - 1, *sorted(chance.randint(first - 1, last + 40) for _ in range(12))]
+        self.second_step = chance.randrange(len(self.watermarks))
+        self.is_second = [
+            np.array([chance.random() < 0.5 for _ in time], np.bool_) & (time > self.watermarks[self.second_step - 1])
+            for time in times
+        ]
+
+    def run(self, options: Options, *, leaves_out: bool) -> list[pa.Table]:
+        """The results of each step."""
+        correlator, state, tables = Correlator(self.local.task, CorrelationOptions(**options)), None, []
+        wakes_at: int | None = None
+        nothing = self.live.slice(0, 0), self.archive.slice(0, 0)
+        for number, watermark in enumerate([*self.watermarks, 0]):
+            rows, finished = nothing, number == len(self.watermarks)
+            if number == 0:
+                rows = self._arriving(~self.is_second[0], ~self.is_second[1])
+            if number == self.second_step and not finished:
+                second = self._arriving(*self.is_second)
+                rows = tuple(pa.concat_tables(pair) for pair in zip(rows, second, strict=True))
+            is_idle = leaves_out and number and not finished and not any(table.num_rows for table in rows)
+            if is_idle and (wakes_at is None or watermark < wakes_at):
+                tables.append(tables[0].slice(0, 0))
+                continue
+            step = correlator.advance(state, *rows, watermark, finished=finished)
+            state, wakes_at = step.state, step.wakes_at
+            tables.append(self.local.selected_of(step.results))
+        return tables
+
+    def _arriving(self, live: np.ndarray[Any, np.dtype[np.bool_]], archive: np.ndarray[Any, np.dtype[np.bool_]]) -> Any:
+        return self.live.filter(pa.array(live)), self.archive.filter(pa.array(archive))
+
+
+@settings(max_examples=examples(15))
+@given(with_another_archive(), st.integers(0, 2**20))
+def test_steps_without_rows_are_left_out_until_the_state_changes(example: CorrelationExample, seed: int) -> None:
+    """Each result comes in the same step as if no step were left out."""
+    bucket = QuietBucket(example, random.Random(seed))
+    expected = expected_rows(example)
+    for options in ({"strategy": "eager"}, {"strategy": "archive_first", "cache": False}):
+        every, some = (bucket.run(options, leaves_out=leaves_out) for leaves_out in (False, True))
+        event(f"results before the end: {any(results.num_rows for results in every[:-1])}")
+        assert [results.to_pylist() for results in some] == [results.to_pylist() for results in every], options
+        wrong = table_difference(example, pa.concat_tables(some), expected, options)
+        assert wrong is None, (
+            f"{options}\n{example.text}\n{example.live.to_pylist()}\n{example.history.to_pylist()}\n{wrong}"
+        )
+
+
 def test_many_examples_have_results() -> None:
     """Tests the strategies: at least 15 of 100 correlations have results."""
     examples_by_outcome = {"results": 0, "none": 0}

@@ -63,6 +63,8 @@ class StoredStep:
     state: bytes
     wanted: pa.Table
     counts: StepCounts
+    wakes_at: int | None
+    """The watermark at which the state changes even if no row comes; None: only rows change it."""
 
 
 class AdvancedStep(NamedTuple):
@@ -145,7 +147,12 @@ class Correlator:
         check_state(before, self.task, self.writer, live, archive)
         done = self.run(before, live, archive, watermark_us, finished=finished, history=history)
         after = b"" if finished else state_bytes(done.state, self.fingerprint)
-        return StoredStep(done.results, after, done.wanted, done.counts)
+        return StoredStep(done.results, after, done.wanted, done.counts, self._wakes_at(done))
+
+    def _wakes_at(self, done: AdvancedStep) -> int | None:
+        waiting = ((self.live, done.state.waiting_live), (self.archive, done.state.waiting_archive))
+        moments = [int(side.times_of(rows)[0].min()) for side, rows in waiting if rows is not None and rows.num_rows]
+        return min(moments if done.wakes_at is None else [*moments, done.wakes_at], default=None)
 
     def run(
         self,

@@ -23,7 +23,6 @@ from ostinato.spark.correlations.correlation_packs import (
     LIVE_ROWS,
     PACK,
     PAIRS,
-    STATE,
     STEPPED,
     WANTED,
 )
@@ -81,7 +80,7 @@ class CorrelationBatch:
 
     def advance(self, rows: DataFrame) -> StoredBatch:
         """Stores the batch's state and its pairs."""
-        slot = 0 if self.before is None else 1 - self.before.slot
+        slot = 0 if self.before is None else self.before.next_slot
         sent = [*self._sent(), self.live.of(rows, self.definition.buckets, LIVE_ROWS)]
         values = self._batch_values()
         stored = self.checkpoint.store(self._stepped(sent), slot, values)
@@ -108,7 +107,7 @@ class CorrelationBatch:
 
     def _sent(self) -> list[DataFrame]:
         """The state of the batch before, and the rows of an archive table that the watermark, or the end, releases."""
-        sent = [] if self.before is None else [self.checkpoint.sent(self.before, STATE)]
+        sent = [] if self.before is None else [self.checkpoint.states(self.before)]
         if not self.correlation.shared and (self.finished or self.watermark is not None):
             until = None if self.finished else self.watermark
             released = archive_times(self.correlation).released(self._other_archive(), self.late_until, until)
@@ -137,6 +136,7 @@ class CorrelationBatch:
             watermark=self.watermark,
             late_until=self.late_until,
             read_back=read_back,
+            copied=frozenset() if self.before is None else self.before.copied_next,
             finished=self.finished,
         )
         by_bucket = reduce(DataFrame.unionAll, sent).repartition(BUCKET)
@@ -148,7 +148,11 @@ class CorrelationBatch:
         if not self.correlation.shared and self.before is not None:
             released = self.before.released[-COUNTED_BATCHES:]
             late = late_archive_rows(self._other_archive(), archive_times(self.correlation), released)
-        return BatchValues(self.batch_id, self.watermark, self.definition.to_json(), released, late)
+        definition = self.definition.to_json()
+        if self.before is None:
+            return BatchValues(self.batch_id, self.watermark, definition, released, late)
+        before = self.before
+        return BatchValues(self.batch_id, self.watermark, definition, released, late, before.latest, before.states)
 
     def _wanted(self, stepped: DataFrame) -> Wanted | None:
         """The older rows that buckets want before the batch can complete; None: none."""

@@ -24,6 +24,7 @@ from ostinato.spark.correlations.correlation_packs import (
     PAIRS,
     STATE,
     STEPPED,
+    WAKES_AT,
     WANTED,
 )
 from ostinato.spark.shipping.task_results import Batches, or_failure
@@ -36,15 +37,16 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _Bucket:
-    """The packs of one bucket by kind, and the latest time of its earlier rows."""
+    """The packs of one bucket by kind, the latest time of its earlier rows, and when its state changes without rows."""
 
     latest: int | None = None
+    wakes_at: int | None = None
     packs: dict[int, list[bytes]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class AdvanceBuckets:
-    """One step of the stream for each bucket with a state or new rows."""
+    """One step of the stream for each bucket that has new rows, or whose state changes at this watermark."""
 
     task: CorrelationTask
     options: CorrelationOptions
@@ -58,6 +60,8 @@ class AdvanceBuckets:
     """The watermark of the batch before. New rows up to this time are late."""
     read_back: frozenset[int] = frozenset()
     """The buckets whose HISTORY was read."""
+    copied: frozenset[int] = frozenset()
+    """The buckets whose state is written again even if it doesn't change."""
     finished: bool = False
     """Whether the input has ended. Then there are only pairs, no state."""
 
@@ -69,7 +73,17 @@ class AdvanceBuckets:
 
         correlator = Correlator(self.task, self.options)
         for number, bucket in sorted(_gathered(batches).items()):
-            yield _records(number, self._advanced(correlator, number, bucket))
+            if not self._is_idle(bucket):
+                yield _records(number, self._advanced(correlator, number, bucket))
+            elif number in self.copied:
+                times = {LATEST: bucket.latest, WAKES_AT: bucket.wakes_at}
+                yield _records(number, [{KIND: STATE, PACK: bucket.packs[STATE][0], **times}])
+
+    def _is_idle(self, bucket: _Bucket) -> bool:
+        """Whether the bucket has a state and no rows, and the state doesn't change at this watermark."""
+        if self.finished or set(bucket.packs) != {STATE}:
+            return False
+        return bucket.wakes_at is None or self.watermark is None or self.watermark < bucket.wakes_at
 
     def _advanced(self, correlator: Correlator, number: int, bucket: _Bucket) -> list[dict[str, Any]]:
         rows = _table(bucket, LIVE_ROWS, self.live)
@@ -88,7 +102,7 @@ class AdvanceBuckets:
         counts = {name: int(getattr(step.counts, name, 0)) for name in COUNTS}
         counts |= {"rows": arrived, "late_rows": arrived - rows.num_rows}
         counts[ARCHIVE_COUNT] = step.counts.rows - rows.num_rows
-        return [*records, {KIND: STATE, PACK: step.state, LATEST: latest, **counts}]
+        return [*records, {KIND: STATE, PACK: step.state, LATEST: latest, WAKES_AT: step.wakes_at, **counts}]
 
     def _step(self, correlator: Correlator, number: int, bucket: _Bucket, rows: pa.Table) -> StoredStep:
         state = bucket.packs.get(STATE, [None])[0]
@@ -111,12 +125,12 @@ class AdvanceBuckets:
 def _gathered(batches: Batches) -> dict[int, _Bucket]:
     buckets: dict[int, _Bucket] = {}
     for batch in batches:
-        numbers, kinds, packs, latest = (column.to_pylist() for column in batch.columns)
-        for number, kind, pack, time in zip(numbers, kinds, packs, latest, strict=True):
+        columns = (column.to_pylist() for column in batch.columns)
+        for number, kind, pack, latest, wakes_at in zip(*columns, strict=True):
             bucket = buckets.setdefault(number, _Bucket())
             bucket.packs.setdefault(kind, []).append(pack)
             if kind == STATE:
-                bucket.latest = time
+                bucket.latest, bucket.wakes_at = latest, wakes_at
     return buckets
 
 

@@ -33,9 +33,8 @@ class PackedRows:
         """The rows as packs of this kind, in the form SENT."""
         shipped = (F.expr(text).alias(travelling_name(i)) for i, text in enumerate(self.columns.values()))
         rows = df.select(self.bucket(buckets), *shipped).mapInArrow(Checked(PackByBucket(self.schema)), PACKED_TYPE)
-        return rows.select(BUCKET, F.lit(kind).cast("byte").alias(KIND), ROWS, F.lit(None).cast("long")).toDF(
-            *SENT.names
-        )
+        no_time = F.lit(None).cast("long")
+        return rows.select(BUCKET, F.lit(kind).cast("byte").alias(KIND), ROWS, no_time, no_time).toDF(*SENT.names)
 
     def bucket(self, buckets: int) -> Column:
         """The bucket of a row, over the table's own columns."""

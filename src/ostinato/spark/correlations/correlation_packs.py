@@ -7,7 +7,7 @@ import pyarrow as pa
 from ostinato.rows.column_names import ERROR, PREFIX
 from ostinato.spark.streams.stream_packing import BUCKET
 
-KIND, PACK, LATEST = f"{PREFIX}kind", f"{PREFIX}pack", f"{PREFIX}latest"
+KIND, PACK, LATEST, WAKES_AT = f"{PREFIX}kind", f"{PREFIX}pack", f"{PREFIX}latest", f"{PREFIX}wakes_at"
 STATE, LIVE_ROWS, ARCHIVE_ROWS, HISTORY, PAIRS, WANTED, DEFINITION = range(7)
 """Kinds of packs."""
 NO_BUCKET = -1
@@ -26,7 +26,10 @@ COUNTS = (
 )
 """Counts of a bucket in a batch, in the row with its state."""
 
-SENT = pa.schema([(BUCKET, pa.int32()), (KIND, pa.int8()), (PACK, pa.binary()), (LATEST, pa.int64())])
-"""The input of buckets. LATEST belongs to a state: the latest time of the bucket's rows."""
+SENT = pa.schema(
+    [(BUCKET, pa.int32()), (KIND, pa.int8()), (PACK, pa.binary()), (LATEST, pa.int64()), (WAKES_AT, pa.int64())]
+)
+"""The input of buckets. Two columns belong to a state: LATEST, the latest time of the bucket's rows, and WAKES_AT, the
+watermark at which the state changes even if no row comes."""
 STEPPED = pa.schema([*SENT, *((name, pa.int64()) for name in COUNTS), (ERROR, pa.string())])
 """The output of buckets."""
