@@ -38,6 +38,19 @@ OPTIONS: tuple[Options, ...] = (
     {"strategy": "archive_first"},
     {"ordered": False, "step_rows": 1},
 )
+CHANGED_OPTIONS: tuple[tuple[Options, ...], ...] = (
+    (
+        {},
+        {"strategy": "eager"},
+        {"strategy": "live_first"},
+        {"strategy": "archive_first"},
+        {"strategy": "archive_first", "cache": False},
+        {"ordered": False},
+        {"step_rows": 1},
+    ),
+    ({"cache": False}, {"strategy": "live_first", "cache": False}, {"cache": False, "ordered": False}),
+)
+"""Groups of options. A stream may be started again with others of the same group."""
 SMALL_BUFFERS: tuple[Options, ...] = (
     {"recent_rows": 1, "strategy": "live_first", "cache": False},
     {"recent_rows": 2},
@@ -52,9 +65,9 @@ def most_examples_say_something() -> Iterator[None]:
 
 
 class RandomSteps:
-    """An own-archive correlation, fed in random steps."""
+    """An own-archive correlation, fed in random steps. Each step takes one of the options."""
 
-    def __init__(self, example: CorrelationExample, chance: random.Random, options: Options) -> None:
+    def __init__(self, example: CorrelationExample, chance: random.Random, *options: Options) -> None:
         self.local = LocalCorrelation(example.text, example.live.schema, None, Settings(), Limits())
         rows = self.local.live_rows(example.live)
         times, _ = Correlator(self.local.task).live.times_of(as_batch(rows))
@@ -69,35 +82,42 @@ class RandomSteps:
         for number in range(1, count):
             self.is_late |= (step_of_row == number) & (times <= watermarks[number - 1])
         column = self.local.task.live.time_columns.start
-        stream = CorrelationStream(self.local.task, CorrelationOptions(**options), StreamClock(column), "query")
+        clock = StreamClock(column)
+        streams = [CorrelationStream(self.local.task, CorrelationOptions(**each), clock, "query") for each in options]
         state, tables, self.late_rows = EMPTY, [], 0
         for number in range(count):
             arrived = rows.filter(step_of_row == number)
-            step = stream.advance(state, arrived, NO_TIME if number == 0 else watermarks[number - 1])
-            moved = stream.advance(step.state, None, watermarks[number])
+            step = chance.choice(streams).advance(state, arrived, NO_TIME if number == 0 else watermarks[number - 1])
+            moved = chance.choice(streams).advance(step.state, None, watermarks[number])
             tables += [step.results, moved.results]
             state, self.late_rows = moved.state, self.late_rows + step.counts.late_rows
-        last = stream.advance(state, None, NO_TIME, finished=True)
+        last = chance.choice(streams).advance(state, None, NO_TIME, finished=True)
         assert last.state == EMPTY
         self.results = self.local.selected_of(pa.concat_tables([*tables, last.results]))
 
 
 def check(example: CorrelationExample, seed: int, all_options: tuple[Options, ...]) -> None:
     for options in all_options:
-        with DECLINED.example():
-            try:
-                stream = RandomSteps(example, random.Random(seed), options)
-            except OstinatoError as error:
-                if error.code not in MAY_FAIL:
-                    raise
-                DECLINED.leave_out(f"declined: {error.code}")
-            with DECLINED.oracle():
-                expected = expected_rows(replace(example, live=example.live.filter(~stream.is_late)))
-            assert stream.late_rows == stream.is_late.sum()
-            wrong = table_difference(example, stream.results, expected, options)
-            assert wrong is None, f"{options}, seed {seed}\n{example.text}\n{example.live.to_pylist()}\n{wrong}"
-            event(f"late rows: {bool(stream.is_late.any())}, results: {bool(expected)}")
-            DECLINED.answered(rows=bool(expected))
+        check_changed(example, seed, (options,))
+
+
+def check_changed(example: CorrelationExample, seed: int, all_options: tuple[Options, ...]) -> None:
+    """Each step takes one of the options."""
+    options = all_options[0] if len(all_options) == 1 else {"ordered": False}
+    with DECLINED.example():
+        try:
+            stream = RandomSteps(example, random.Random(seed), *all_options)
+        except OstinatoError as error:
+            if error.code not in MAY_FAIL:
+                raise
+            DECLINED.leave_out(f"declined: {error.code}")
+        with DECLINED.oracle():
+            expected = expected_rows(replace(example, live=example.live.filter(~stream.is_late)))
+        assert stream.late_rows == stream.is_late.sum()
+        wrong = table_difference(example, stream.results, expected, options)
+        assert wrong is None, f"{all_options}, seed {seed}\n{example.text}\n{example.live.to_pylist()}\n{wrong}"
+        event(f"late rows: {bool(stream.is_late.any())}, results: {bool(expected)}")
+        DECLINED.answered(rows=bool(expected))
 
 
 def dense() -> st.SearchStrategy[CorrelationExample]:
@@ -128,6 +148,16 @@ def own_archive() -> st.SearchStrategy[CorrelationExample]:
 @given(own_archive(), st.integers(0, 2**20), st.sampled_from(OPTIONS))
 def test_steps_and_finish_are_the_oracle(example: CorrelationExample, seed: int, options: Options) -> None:
     check(example, seed, (options,))
+
+
+@settings(max_examples=examples(40))
+@given(
+    own_archive(), st.integers(0, 2**20), st.sampled_from(CHANGED_OPTIONS), st.sampled_from([{}, {"recent_rows": 2}])
+)
+def test_options_may_change_between_steps(
+    example: CorrelationExample, seed: int, options: tuple[Options, ...], more: Options
+) -> None:
+    check_changed(example, seed, tuple(each | more for each in options))
 
 
 @settings(max_examples=examples(60))

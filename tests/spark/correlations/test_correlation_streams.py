@@ -310,6 +310,8 @@ def test_started_again_in_another_way(stream: Stream, table: pa.Table) -> None:
         {"buckets": 4},
         {"archive": f"{stream.archive}2", "write_archive": False},
         {"archive": f"{stream.archive}2", "write_archive": True},
+        {"options": kept_rows(5)},
+        {"options": CorrelationOptions(cache=False)},
     ]
     for changed in changes:
         with pytest.raises(Exception, match="STATE_OF_OTHER_QUERY") as caught:

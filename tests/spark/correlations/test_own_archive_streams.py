@@ -44,8 +44,13 @@ def test_stream_and_finish_are_batch(source: Source, table: pa.Table) -> None:
         ost.stream_state(source.session, source.checkpoint)
     changed = NAMED.replace("'20' SECOND", "'30' SECOND")
     source.add(table.slice(0, 1))
-    with pytest.raises(Exception, match="STATE_OF_OTHER_QUERY"):
-        source.run(ost.sql(changed, t=source.read("5 seconds"), buckets=3))
+    for other, difference in (
+        (ost.correlate(changed, buckets=3), "distance"),
+        (ost.correlate(NAMED, buckets=3, cache=False), "searches archive starts once"),
+    ):
+        with pytest.raises(Exception, match="STATE_OF_OTHER_QUERY") as caught:
+            source.run(other(source.read("5 seconds")))
+        assert difference in str(ost.unwrap(caught.value))
 
 
 def test_a_result_of_a_silent_key_comes_by_a_timer(source: Source) -> None:

@@ -161,6 +161,14 @@ class CorrelationOptions:
     step_rows: int = 1 << 18
     """Rows that arrive together are matched in steps of about this many."""
 
+    @property
+    def searches_once(self) -> bool:
+        """Whether no archive start is searched again, whichever strategy the planner chooses.
+
+        Then the state lacks rows of searched starts. Options that search them again can't go on with it.
+        """
+        return self.cache or self.strategy in ("eager", "archive_first")
+
     def __post_init__(self) -> None:
         one_of("strategy", self.strategy, get_args(StrategyChoice))
         true_or_false("cache", self.cache)

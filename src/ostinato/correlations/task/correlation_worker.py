@@ -40,7 +40,6 @@ from ostinato.correlations.task.step_planner import (
     after_step,
     after_trial,
     candidates_of,
-    keeps_growths,
     observed_of,
     planner_from_json,
     planner_to_json,
@@ -119,7 +118,7 @@ class Correlator:
         self.candidates = candidates_of(task, options)
         # With intervals, the rows before a region depend on the live match, so all rows stay.
         self.capacity = None if task.archive.time_columns.has_intervals else options.recent_rows
-        self.caches = keeps_growths(self.candidates) and task.has_fixed_distances
+        self.caches = options.searches_once and task.has_fixed_distances
         self.live = SideWorker(task.live, clock)
         self.archive = SideWorker(task.archive, clock)
         self.bounded = task.bounded(self.archive.worker.task)

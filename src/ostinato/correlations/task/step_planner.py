@@ -58,14 +58,6 @@ def candidates_of(task: CorrelationTask, options: CorrelationOptions) -> tuple[P
     )
 
 
-def keeps_growths(candidates: tuple[PlannerChoice, ...]) -> bool:
-    """Whether searched archive starts are never searched again, whichever candidate runs next."""
-    return all(
-        choice.strategy in ("eager", "archive_first") or (choice.strategy == "live_first" and choice.cache)
-        for choice in candidates
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class PlannerState:
     """Observations and the decision so far, as part of the state."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql import types as s
@@ -44,8 +45,9 @@ class CorrelationDefinition:
 
     def check_goes_on(self, before: CorrelationDefinition) -> None:
         """Raises if this definition can't continue the state of the one before. Workers compare the query itself."""
-        for name in ("buckets", "writes_archive", "archive_columns", "copies_archive"):
-            was, now = getattr(before, name), getattr(self, name)
+        values_before = before._state_values()
+        for name, now in self._state_values().items():
+            was = values_before[name]
             if was != now:
                 raise MatchError(
                     "STATE_OF_OTHER_QUERY",
@@ -58,6 +60,16 @@ class CorrelationDefinition:
                 f"the stream has written its archive to {before.archive_path}, not to {self.archive_path}",
                 hint="move the folder back, or start with a new checkpoint",
             )
+
+    def _state_values(self) -> dict[str, Any]:
+        """The values that a state depends on."""
+        return {
+            "buckets": self.buckets,
+            "write_archive": self.writes_archive,
+            "columns of the archive": self.archive_columns,
+            "has recent_rows": self.options.recent_rows is not None,
+            "searches archive starts once": self.options.searches_once,
+        }
 
     @property
     def copies_archive(self) -> bool:

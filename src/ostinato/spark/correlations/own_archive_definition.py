@@ -72,12 +72,13 @@ class OwnArchiveDefinition(StreamDefinition):
         )
 
     def state_values(self) -> dict[str, Any]:
-        """The SELECT list, the limits and most options of matching may change between two runs."""
+        """The SELECT list, the limits and other options of matching may change between two runs."""
         return {
             **self.sides,
             "stored columns": self.shipped,
             "buckets": self.buckets,
             "has recent_rows": self.options.recent_rows is not None,
+            "searches archive starts once": self.options.searches_once,
             **settings_values(self.settings),
         }
 
