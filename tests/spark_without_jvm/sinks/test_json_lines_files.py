@@ -63,6 +63,22 @@ def test_a_replay_replaces_the_files_of_its_epoch(tmp_path: Path) -> None:
     assert hidden(tmp_path) == []
 
 
+def test_a_task_of_a_killed_application_writes_to_a_file_of_its_own(tmp_path: Path) -> None:
+    """Its worker is still alive when the next application writes the same partition, with an attempt of equal number."""
+    (new,) = written(tmp_path, ["new"], attempt=7)
+    (old,) = written(tmp_path, ["old"], attempt=7)
+    commit_files(str(tmp_path), [new])
+    assert committed(tmp_path) == {"00000000-00000.jsonl": ["new"]}
+    assert old.hidden != new.hidden
+    assert hidden(tmp_path) == []
+
+
+def test_a_number_that_begins_like_another_is_another_epoch(tmp_path: Path) -> None:
+    for epoch in (100_000_000, 10_000_000):
+        commit_files(str(tmp_path), written(tmp_path, [str(epoch)], epoch=epoch))
+    assert sorted(committed(tmp_path)) == ["10000000-00000.jsonl", "100000000-00000.jsonl"]
+
+
 def test_an_epoch_without_rows_removes_what_its_first_attempt_left(tmp_path: Path) -> None:
     commit_files(str(tmp_path), written(tmp_path, ["a"]))
     commit_files(str(tmp_path), written(tmp_path, []))

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+from uuid import uuid4
 
 from ostinato.errors import MatchError
 from ostinato.spark.sinks.sink_task import SinkTask
@@ -39,7 +40,9 @@ def write_hidden(folder: str, task: SinkTask, lines: Iterable[str], *, compresse
     first = next(rest, None)
     if first is None:
         return WrittenFile(task, name, None)
-    hidden = f".{name}.{task.attempt}.tmp"
+    # Attempts are counted anew in each application, and a worker may outlive the kill of its own. So chance names the
+    # file: no two tasks write to the same one.
+    hidden = f".{name}.{task.attempt}-{uuid4().hex[:8]}.tmp"
     Path(folder).mkdir(parents=True, exist_ok=True)
     path = Path(folder) / hidden
     try:
@@ -73,7 +76,7 @@ def commit_files(folder: str, written: Sequence[WrittenFile], *, replace_all: bo
         if file.hidden is not None:
             _rename(root, file)
     names = {file.name for file in written if file.hidden is not None}
-    epochs = tuple({_epoch_name(file.task) for file in written})
+    epochs = tuple({f"{_epoch_name(file.task)}-" for file in written})
     for entry in list(root.iterdir()) if root.is_dir() else []:
         of_epoch = entry.name.lstrip(".").startswith(epochs)
         is_left_over = of_epoch and (entry.name.endswith(".tmp") or _OURS.fullmatch(entry.name) is not None)
