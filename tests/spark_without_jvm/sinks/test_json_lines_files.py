@@ -64,7 +64,7 @@ def test_a_replay_replaces_the_files_of_its_epoch(tmp_path: Path) -> None:
 
 
 def test_a_task_of_a_killed_application_writes_to_a_file_of_its_own(tmp_path: Path) -> None:
-    """Its worker is still alive when the next application writes the same partition, with an attempt of equal number."""
+    """Its worker is still alive when the next application writes the partition. Attempts are counted from 0 again."""
     (new,) = written(tmp_path, ["new"], attempt=7)
     (old,) = written(tmp_path, ["old"], attempt=7)
     commit_files(str(tmp_path), [new])

@@ -108,6 +108,8 @@ def test_chance_shortens_waits_by_a_half_at_most(receiver: Receiver) -> None:
         ("Fri, 01 Mar 2024 08:00:00 GMT", 1.0),  # past
         ("9" * 30, 60.0),  # the longest wait
         ("soon", 1.0),
+        ("Fri, 01 Mar 99999 09:00:20 GMT", 1.0),
+        (f"Fri, 01 Mar {10**30} 09:00:20 GMT", 1.0),  # more than a C integer
     ],
 )
 def test_the_receiver_may_ask_for_a_longer_wait(receiver: Receiver, retry_after: str, wait: float) -> None:
