@@ -25,11 +25,13 @@ from ostinato.rows.json_text import as_json
 from ostinato.spark.sinks.retries import Outcome, Reply, Retries, Surroundings, send_with_retries
 from ostinato.spark.sinks.sink_task import SinkTask
 from ostinato.spark.sinks.webhook_options import IDEMPOTENCY_KEY, Target, WebhookOptions
-from ostinato.streams.stream_settings import FINAL, STATUS_COLUMN
+from ostinato.streams.stream_settings import EXTENDED, OPEN, STATUS_COLUMN, WITHDRAWN
 
 LARGEST_REPLY_BYTES = 1 << 20
 _DEFAULT_KEY = "match_id"
 _LONGEST_PLAIN_KEY = 200
+_PRELIMINARY = (OPEN, EXTENDED, WITHDRAWN)
+"""The status of a row that later rows with the same key replace. The same one may come again, too."""
 _PLAIN = re.compile(r"[!-9;-~]+")
 """Visible ASCII without the colon."""
 
@@ -52,7 +54,7 @@ class JsonRow:
 
 def json_rows(batches: Iterable[pa.RecordBatch], key: Sequence[str] | None) -> Iterator[JsonRow]:
     """The rows with their keys. A row with a NULL in its first key column has none, and neither has an early result
-    that isn't final: the same one may come again after others of its run."""
+    that isn't final."""
     for batch in batches:
         table = pa.Table.from_batches([batch])
         columns = key_columns(table.column_names, key)
@@ -62,10 +64,20 @@ def json_rows(batches: Iterable[pa.RecordBatch], key: Sequence[str] | None) -> I
             continue
         keys = as_json(table.select(columns), Settings(), iso_times=True).to_pylist()
         has_key = table.column(columns[0]).is_valid()
-        if key is None and STATUS_COLUMN in table.column_names:
-            has_key = pc.and_(has_key, pc.fill_null(pc.equal(table.column(STATUS_COLUMN), FINAL), False))
+        status = _status_column(table, columns)
+        if status is not None:
+            has_key = pc.and_not(has_key, pc.is_in(status, pa.array(_PRELIMINARY, status.type)))
         for text, one, is_there in zip(texts, keys, has_key.to_pylist(), strict=True):
             yield JsonRow(text, _key_text(one) if is_there else None)
+
+
+def _status_column(table: pa.Table, key: Sequence[str]) -> pa.ChunkedArray | None:
+    """The status of early results. None without such a column, or if it is a part of the key."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        if name.lower() == STATUS_COLUMN and name not in key and is_text:
+            return column
+    return None
 
 
 def key_columns(names: Sequence[str], key: Sequence[str] | None) -> list[str]:
