@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 from collections.abc import Iterator
@@ -112,6 +113,32 @@ def test_the_driver_must_see_the_files(tmp_path: Path) -> None:
     files = written(tmp_path, ["a"])
     with pytest.raises(MatchError, match="SINK_FILE_MISSING: the driver doesn't see the file that partition 0 wrote"):
         commit_files(str(tmp_path / "elsewhere"), files)
+
+
+@pytest.mark.parametrize("folder", ["file", "file/inside"])
+def test_a_path_that_is_no_folder_is_an_error_of_ours(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "file").touch()
+    path = str(tmp_path / folder)
+    (file,) = written(tmp_path, ["a"])
+    for write in (
+        lambda: written(Path(path), ["a"]),
+        lambda: commit_files(path, [file]),
+        lambda: publish_file(path, file),
+        lambda: publish_file(path, WrittenFile(file.task, file.name, None)),
+    ):
+        with pytest.raises(MatchError, match=f"SINK_NOT_WRITABLE: {path} can't be written: (Not a directory|File ex)"):
+            write()
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_full_disk_is_an_error_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compressed: bool) -> None:
+    def is_full(file: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", is_full)
+    with pytest.raises(MatchError, match=r"SINK_NOT_WRITABLE: .* can't be written: No space left on device"):
+        written(tmp_path, ["a"], compressed=compressed)
+    assert os.listdir(tmp_path) == []
 
 
 def test_gzip_has_equal_bytes_for_equal_lines(tmp_path: Path) -> None:

@@ -43,16 +43,30 @@ def write_hidden(folder: str, task: SinkTask, lines: Iterable[str], *, compresse
     # Attempts are counted anew in each application, and a worker may outlive the kill of its own. So chance names the
     # file: no two tasks write to the same one.
     hidden = f".{name}.{task.attempt}-{uuid4().hex[:8]}.tmp"
-    Path(folder).mkdir(parents=True, exist_ok=True)
     path = Path(folder) / hidden
-    try:
-        with _opened(path, compressed) as file:
-            file.write(f"{first}\n".encode())
-            file.writelines(f"{line}\n".encode() for line in rest)
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
+    with _writing(folder):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with _opened(path, compressed) as file:
+                file.write(f"{first}\n".encode())
+                file.writelines(f"{line}\n".encode() for line in rest)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
     return WrittenFile(task, name, hidden)
+
+
+@contextlib.contextmanager
+def _writing(folder: str) -> Iterator[None]:
+    """Errors of the file system leave it as an error of ours."""
+    try:
+        yield
+    except OSError as error:
+        raise MatchError(
+            "SINK_NOT_WRITABLE",
+            f"{folder} can't be written: {error.strerror or error}",
+            hint="a folder with free space, which the driver and the executors may write to",
+        ) from error
 
 
 @contextlib.contextmanager
@@ -72,27 +86,29 @@ def commit_files(folder: str, written: Sequence[WrittenFile], *, replace_all: bo
     """Gives the files of one epoch their names. Removes files of an earlier attempt at the same epoch, which may have
     had more partitions. With `replace_all` it removes all other files of this sink."""
     root = Path(folder)
-    for file in written:
-        if file.hidden is not None:
-            _rename(root, file)
     names = {file.name for file in written if file.hidden is not None}
     epochs = tuple({f"{_epoch_name(file.task)}-" for file in written})
-    for entry in list(root.iterdir()) if root.is_dir() else []:
-        of_epoch = entry.name.lstrip(".").startswith(epochs)
-        is_left_over = of_epoch and (entry.name.endswith(".tmp") or _OURS.fullmatch(entry.name) is not None)
-        if entry.name not in names and (is_left_over or (replace_all and _OURS.fullmatch(entry.name))):
-            entry.unlink(missing_ok=True)
+    with _writing(folder):
+        for file in written:
+            if file.hidden is not None:
+                _rename(root, file)
+        for entry in list(root.iterdir()) if root.is_dir() else []:
+            of_epoch = entry.name.lstrip(".").startswith(epochs)
+            is_left_over = of_epoch and (entry.name.endswith(".tmp") or _OURS.fullmatch(entry.name) is not None)
+            if entry.name not in names and (is_left_over or (replace_all and _OURS.fullmatch(entry.name))):
+                entry.unlink(missing_ok=True)
     _sync_folder(root)
 
 
 def publish_file(folder: str, file: WrittenFile) -> None:
     """Gives the file of one partition its name at once, without the driver. Without lines, a file that an earlier
     attempt at the same partition left is removed."""
-    if file.hidden is None:
-        (Path(folder) / file.name).unlink(missing_ok=True)
-    else:
-        _rename(Path(folder), file)
-        _sync_folder(Path(folder))
+    with _writing(folder):
+        if file.hidden is None:
+            (Path(folder) / file.name).unlink(missing_ok=True)
+        else:
+            _rename(Path(folder), file)
+            _sync_folder(Path(folder))
 
 
 def discard_files(folder: str, written: Iterable[WrittenFile]) -> None:
