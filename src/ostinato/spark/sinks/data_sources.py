@@ -42,8 +42,8 @@ from ostinato.spark.sinks.webhook_requests import WebhookRequests, json_rows, ke
 
 _STREAM_ID, _EPOCH = "sql.streaming.queryId", "streaming.sql.batchId"
 """Local properties that Spark gives to every task of a micro-batch."""
-_NOT_SHIPPED = (s.VariantType, s.YearMonthIntervalType, s.CalendarIntervalType)
-"""Types that Spark's Arrow batches don't have, or have in a form of their own."""
+_NOT_WRITTEN = (s.VariantType, s.YearMonthIntervalType, s.CalendarIntervalType, s.TimeType)
+"""Types that Spark's Arrow batches don't have or have in a form of their own, and TIME, which has no JSON text here."""
 COMPRESSIONS = ("none", "gzip")
 
 
@@ -94,13 +94,13 @@ def _this_task(job: str | None) -> SinkTask:
 
 
 def _check_types(schema: s.StructType) -> None:
-    """Raises UNSUPPORTED_TYPE for a column that no Python data source can write."""
+    """Raises UNSUPPORTED_TYPE for a column that no sink can write."""
     for field in schema.fields:
-        if any(isinstance(kind, _NOT_SHIPPED) for kind in _types_inside(field.dataType)):
+        if any(isinstance(kind, _NOT_WRITTEN) for kind in _types_inside(field.dataType)):
             raise QueryError(
                 "UNSUPPORTED_TYPE",
-                f"'{field.name}' is {field.dataType.simpleString().upper()}, which can't be sent to Python",
-                hint="write it as text: to_json(v) for VARIANT, CAST(i AS STRING) for an interval",
+                f"'{field.name}' is {field.dataType.simpleString().upper()}, which the sinks can't write",
+                hint="write it as text: to_json(v) for VARIANT, CAST(i AS STRING) for TIME and intervals",
             )
 
 
