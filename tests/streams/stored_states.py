@@ -12,16 +12,18 @@ import numpy as np
 import pyarrow as pa
 from tests.laws.clause_streams import ClauseStream
 from tests.laws.test_event_streams import Stream as TrendStream
+from tests.rule_sets.rule_streams import RuleStream, rule
 from tests.summaries.stream.test_summary_stream import INPUT, Bucket, Row, plain_answers, table
 from tests.workloads.stream.test_event_matches_stream import Stream as WorkloadStream
 
 import ostinato as ost
 from ostinato.clause.plan.typed_plan import Limits
+from ostinato.correlations.stream.correlation_stream import CorrelationStream, StreamClock
 from ostinato.correlations.task.correlation_worker import CorrelationOptions, Correlator
 from ostinato.expressions.types import Settings
 from ostinato.kernels.constants import NO_TIME
 from ostinato.local.local_correlations import LocalCorrelation
-from ostinato.streams.bucket_state import BucketState
+from ostinato.streams.bucket_state import EMPTY, BucketState
 from ostinato.streams.stored_state import Section, seal
 from ostinato.summaries.language.summary_query import SummaryAggregate, SummaryQuery
 from ostinato.summaries.stream.summary_stream import SummaryStreamWorker
@@ -79,10 +81,10 @@ SEARCHED_AGAIN = "B AS v >= A.v, C AS v < PREV(v)"
 APPENDED = "A AS v > 2, B AS v >= PREV(v) OR v > 3, C AS v < PREV(v) AND v = 0"
 
 
-def clause(define: str) -> Stored:
+def clause(define: str, **options: Any) -> Stored:
     text = f"""PARTITION BY k ORDER BY at MEASURES count(*) AS n, sum(v) AS s, MATCH_NUMBER() AS number
         PATTERN (A B+ C) WITHIN INTERVAL '9' SECOND DEFINE {define}"""
-    tester = StreamTester(text, {"k": "string", "at": "timestamp", "v": "bigint"})
+    tester = StreamTester(text, {"k": "string", "at": "timestamp", "v": "bigint"}, **options)
     table = _trades()
     tester.feed(table.slice(0, 24), watermark=15 * SECOND)
 
@@ -94,6 +96,27 @@ def clause(define: str) -> Stored:
         return resumed.results
 
     return Stored(_bucket(tester.state), resume)
+
+
+RULES = (
+    "MEASURES sum(v) AS s PATTERN (A B+ C) WITHIN INTERVAL '9' SECOND DEFINE B AS v >= A.v, C AS v < PREV(v)",
+    "MEASURES MATCH_NUMBER() AS n INCREMENTAL MATCHES PATTERN (A B+) DEFINE B AS v > PREV(v)",
+)
+
+
+def rules() -> Stored:
+    table = _trades()
+    stream = RuleStream(table.schema)
+    changes = [rule(f"r{number}", text) for number, text in enumerate(RULES)]
+    stream.step(table.slice(0, 24), 15 * SECOND, *changes)
+    bucket = _bucket(stream.state)
+
+    def resume(data: Sequence[bytes]) -> Any:
+        resumed = copy.copy(stream)
+        resumed.state, resumed.rules = _state(data[: len(bucket)], stream.state), data[len(bucket)]
+        return [resumed.step(table.slice(24), 30 * SECOND), resumed.finish()]
+
+    return Stored((*bucket, Blob(stream.rules, Section.RULES)), resume)
 
 
 def _trades() -> pa.Table:
@@ -297,9 +320,31 @@ def correlation(*, other_table: bool, **options: Any) -> Stored:
     return Stored((Blob(state, Section.CORRELATION),), resume)
 
 
+def own_archive() -> Stored:
+    """A correlation on the stream operator, with older rows in its history."""
+    table = _trades()
+    local = LocalCorrelation(CORRELATED.format("stock"), table.schema, None, Settings(), Limits())
+    clock = StreamClock(local.task.live.time_columns.start)
+    stream = CorrelationStream(local.task, CorrelationOptions(recent_rows=1), clock, "query")
+    rows = local.live_rows(table)
+    state = stream.advance(EMPTY, rows.slice(0, 24), NO_TIME).state
+    state = stream.advance(state, None, 18 * SECOND).state
+
+    def resume(data: Sequence[bytes]) -> Any:
+        step = stream.advance(_state(data, state), rows.slice(24), 18 * SECOND)
+        moved = stream.advance(step.state, None, 30 * SECOND)
+        return [step.results, moved.results, stream.advance(moved.state, None, NO_TIME, finished=True).results]
+
+    return Stored(_bucket(state), resume)
+
+
 SYSTEMS: dict[str, Callable[[], Stored]] = {
     "clause": lambda: clause(SEARCHED_AGAIN),
     "clause with appended rows": lambda: clause(APPENDED),
+    "clause with ids": lambda: clause(APPENDED, match_id="id", forget_keys_after="20 seconds"),
+    "clause with early results": lambda: clause(APPENDED, run_id="run", emit="early"),
+    "clause that skips rows": lambda: clause(SEARCHED_AGAIN, on_error="skip"),
+    "rules": rules,
     **{f"event queries: {name}": (lambda name=name: trends(name)) for name in TRENDS},
     "workload": lambda: workload(BoundRequest()),
     "bounded workload": lambda: workload(BoundRequest(latency_bound="1 us")),
@@ -310,6 +355,7 @@ SYSTEMS: dict[str, Callable[[], Stored]] = {
     "summary": summary,
     "summary with shared events": lambda: summary(event_types=ost.EventTypes(keyed=("A",))),
     "correlation": lambda: correlation(other_table=False),
+    "correlation with its own archive": own_archive,
     "correlation without cache": lambda: correlation(other_table=True, cache=False, strategy="live_first"),
 }
 

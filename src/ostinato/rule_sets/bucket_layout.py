@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.clause.stream.key_layout import KeyLayout
-from ostinato.rows.column_names import ORDINAL
 from ostinato.streams.bucket_state import RememberedKeys, Rows, stamped
 from ostinato.streams.stored_state import LARGEST, check, check_ranges, reading, whole_numbers
 
@@ -126,7 +125,6 @@ def read_bucket(header: pa.RecordBatch | None, open_rows: pa.RecordBatch | None)
     zeros = np.zeros(len(lists["key"]), np.int64)
     attempts = Attempts(*(lists.get(name, zeros) for name in Attempts._fields))
     stored = 0 if open_rows is None else open_rows.num_rows
-    check(open_rows is None or ORDINAL in open_rows.schema.names, _SUBJECT, "its rows have no ordinals")
     check(len({len(column) for column in attempts}) == 1, _SUBJECT, "its lists differ in length")
     check_ranges(_SUBJECT, {"rows": (rows, 1, stored), "rule": (attempts.rule, 0, len(rules) - 1)})
     check_ranges(_SUBJECT, {"key": (attempts.key, 0, len(rows) - 1)})

@@ -8,12 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.clause.stream.key_layout import lay_out
-from ostinato.rule_sets.bucket_layout import StoredAttempts, read_bucket
+from ostinato.rule_sets.bucket_layout import StoredAttempts
 from ostinato.rule_sets.bucket_step import stored_standing
 from ostinato.rule_sets.key_rows import KeyRows
-from ostinato.rule_sets.rules_in_force import RuleRecord, records_from_bytes
-from ostinato.streams.bucket_state import BucketState, read_header, read_rows
-from ostinato.streams.stored_state import Section
+from ostinato.rule_sets.rules_in_force import RuleRecord
+from ostinato.streams.bucket_state import BucketState, read_header
 
 if TYPE_CHECKING:
     from ostinato.rule_sets.rules_core import RulesCore
@@ -35,8 +34,7 @@ several states. Both are NULL in the row of the rule itself, whose `keys` have a
 def open_rules(core: RulesCore, state: BucketState, rules: bytes) -> pa.Table:
     """The rules of one bucket that are in force or suspended."""
     header, _ = read_header(state, core.fingerprint)
-    bucket = read_bucket(header, read_rows(state.open_rows, Section.OPEN_ROWS))
-    records = records_from_bytes(rules) if bucket.digest else {}
+    bucket, records = core.opened(header, state, lambda: rules)
     no_rows = np.empty(0, np.int64)
     layout = lay_out(bucket.keys, np.ones(len(bucket.rows), np.bool_), no_rows, no_rows)
     stored = StoredAttempts(bucket, layout)

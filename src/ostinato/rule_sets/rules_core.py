@@ -12,17 +12,25 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from ostinato.kernels.clock import Clock, ThreadClock
+from ostinato.rows.column_names import ORDINAL
 from ostinato.rule_sets.bucket_layout import RuleBucket, header_of, read_bucket
 from ostinato.rule_sets.bucket_step import BucketStep
 from ostinato.rule_sets.declaration import Declaration
 from ostinato.rule_sets.rule_changes import RuleChange
 from ostinato.rule_sets.rule_columns import output_schema
 from ostinato.rule_sets.rule_search import RuleSearch
-from ostinato.rule_sets.rules_in_force import Applied, Records, RuleBook, records_from_bytes, records_to_bytes
+from ostinato.rule_sets.rules_in_force import (
+    RULES_IN_STATE,
+    Applied,
+    Records,
+    RuleBook,
+    records_from_bytes,
+    records_to_bytes,
+)
 from ostinato.streams.bucket_state import EMPTY, BucketState, read_rows, segments_of
 from ostinato.streams.intake import Gate
 from ostinato.streams.step import Counts, Step
-from ostinato.streams.stored_state import Section
+from ostinato.streams.stored_state import Section, check, check_columns_are
 from ostinato.streams.stream_settings import Late
 
 _CACHED_RULE_SETS = 64
@@ -82,8 +90,9 @@ class RulesCore:
         header, known_before, intake = self.gate.open_bucket(
             state, self.fingerprint, arrived, watermark_us, finished=finished
         )
-        bucket = read_bucket(header, read_rows(state.open_rows, Section.OPEN_ROWS))
-        records = self._records_of(bucket.digest, read_rules)
+        bucket, records = self.opened(header, state, read_rules)
+        if intake.released is not None:
+            check_columns_are(intake.released, self._columns, "a segment of waiting rows in the state of this stream")
         if self.fixed and bucket.digest not in self._with_fixed:
             changes = [*self.fixed, *changes]
         applied = self.book.apply(records, changes) if changes else Applied(records)
@@ -93,7 +102,7 @@ class RulesCore:
         digest, rules = bucket.digest, None
         if step.records != records:
             rules = records_to_bytes(step.records)
-            digest = hashlib.sha256(rules).hexdigest()[:16]
+            digest = _digest(rules)
             self._remember(digest, step.records)
         self._with_fixed.add(digest)
         after = RuleBucket(digest, after.rules, after.rows, after.attempts, after.open_rows)
@@ -112,6 +121,22 @@ class RulesCore:
         wake_at = None if finished else step.wake_at(after)
         return RulesStep(step.output.table(), stored, wake_at, counts, rules, step.rule_ns)
 
+    def opened(
+        self, header: pa.RecordBatch | None, state: BucketState, read_rules: Callable[[], bytes]
+    ) -> tuple[RuleBucket, Records]:
+        """The bucket, and its rules. Raises STATE_FORMAT if they don't belong together."""
+        bucket = read_bucket(header, read_rows(state.open_rows, Section.OPEN_ROWS))
+        records = self._records_of(bucket.digest, read_rules)
+        check(set(bucket.rules) <= set(records), RULES_IN_STATE, "rules of a bucket are missing")
+        if bucket.open_rows is not None:
+            columns = self._columns | {ORDINAL: pa.int64()}
+            check_columns_are(bucket.open_rows, columns, "a segment of open rows in the state of this stream")
+        return bucket, records
+
+    @property
+    def _columns(self) -> dict[str, pa.DataType]:
+        return {field.name: field.type for field in self.declared.schema}
+
     def search_of(self, change: RuleChange) -> RuleSearch:
         """The rule with its kernels. Raises the error of a rule that this version of Ostinato can't compile."""
         if change not in self._searches:
@@ -124,10 +149,16 @@ class RulesCore:
         if not digest:
             return {}
         if digest not in self._records:
-            self._remember(digest, records_from_bytes(read_rules()))
+            rules = read_rules()
+            check(_digest(rules) == digest, RULES_IN_STATE, "they aren't those of the bucket")
+            self._remember(digest, records_from_bytes(rules))
         return self._records[digest]
 
     def _remember(self, digest: str, records: Records) -> None:
         if len(self._records) >= _CACHED_RULE_SETS:
             self._records.clear()
         self._records[digest] = records
+
+
+def _digest(rules: bytes) -> str:
+    return hashlib.sha256(rules).hexdigest()[:16]

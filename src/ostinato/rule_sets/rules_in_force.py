@@ -16,7 +16,7 @@ from ostinato.rule_sets.declaration import Declaration
 from ostinato.rule_sets.rule_changes import RuleChange, UnreadableChange, read_change
 from ostinato.streams.stored_state import Section, check, reading, seal, unseal
 
-_SUBJECT = "the rules in the state of this stream"
+RULES_IN_STATE = "the rules in the state of this stream"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,14 +167,14 @@ def records_to_bytes(records: Records) -> bytes:
 
 def records_from_bytes(data: bytes) -> dict[str, RuleRecord]:
     """Raises STATE_FORMAT for bytes that aren't rules."""
-    body = unseal(data, Section.RULES, _SUBJECT)
-    with reading(_SUBJECT):
+    body = unseal(data, Section.RULES, RULES_IN_STATE)
+    with reading(RULES_IN_STATE):
         values = json.loads(bytes(body))
         entries = [
             RuleRecord(read_change(json.dumps(value["change"])), int(value["seen"]), bool(value["suspended"]))
             for value in values
         ]
-    check(len({record.change.id for record in entries}) == len(entries), _SUBJECT, "a rule is there twice")
+    check(len({record.change.id for record in entries}) == len(entries), RULES_IN_STATE, "a rule is there twice")
     return {record.change.id: record for record in entries}
 
 
