@@ -101,6 +101,31 @@ def test_the_greatest_value_wins(streaming: SparkSession, tmp_path: Path) -> Non
     assert streaming.read.parquet(str(tmp_path / "runs")).count() == 3
 
 
+def test_days_that_python_has_no_date_for(streaming: SparkSession, tmp_path: Path) -> None:
+    upsert = ost.upsert(tmp_path / "far", time="began")
+    seconds = [253_402_300_800, 9_000_000_000_000, -9_000_000_000_000, 0, None]  # from the year 10000 on, before Christ
+    rows = streaming.createDataFrame([(f"m{n}", at) for n, at in enumerate(seconds)], "match_id string, at bigint")
+    batch = rows.selectExpr("match_id", "timestamp_seconds(at) AS began")
+    for number in range(2):
+        upsert(batch, number)
+    days = {folder.name for folder in (tmp_path / "far").glob(f"{DAY}=*")}
+    assert {f"{DAY}=+10000-01-01", f"{DAY}=1970-01-01"} < days
+    assert (len(days), streaming.read.parquet(f"{tmp_path}/far").count()) == (5, 5)
+
+
+def test_an_error_of_ours_is_found_in_that_of_the_stream(streaming: SparkSession, tmp_path: Path) -> None:
+    source = Source(tmp_path, streaming).add(matches(0))
+    writer = source.read(delay=None).writeStream.foreachBatch(ost.upsert(source.output, key="match"))
+    query = writer.option("checkpointLocation", source.checkpoint).trigger(availableNow=True).start()
+    with pytest.raises(Exception, match="UNKNOWN_COLUMN") as caught:
+        query.awaitTermination(120)
+    error = ost.unwrap(caught.value)
+    assert error is not None
+    assert error.one_line() == (
+        "UNKNOWN_COLUMN: the rows to write have no column 'match' (hint: did you mean 'match_id'?)"
+    )
+
+
 def test_refusals(streaming: SparkSession, tmp_path: Path) -> None:
     def refused(batch: DataFrame, **options: str) -> str:
         with pytest.raises(ost.QueryError) as caught:
@@ -110,7 +135,8 @@ def test_refusals(streaming: SparkSession, tmp_path: Path) -> None:
     rows = early(streaming, ("a", "open", 1))
     assert refused(rows) == "UNKNOWN_COLUMN"
     assert refused(rows, key="run_id", time="status") == "INVALID_TIME"
-    assert refused(rows.withColumnRenamed("ended", "upsert_write"), key="run_id") == "RESERVED_NAME"
+    for name in ("upsert_write", "Upsert_Day"):  # columns of Spark have no case
+        assert refused(rows.withColumnRenamed("ended", name), key="run_id") == "RESERVED_NAME"
     rows.write.saveAsTable("not_mergeable")
     try:
         with pytest.raises(Exception, match="does not support MERGE INTO TABLE"):  # Spark parsed the statement

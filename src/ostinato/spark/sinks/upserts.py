@@ -21,7 +21,7 @@ from pyspark.sql import types as s
 
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.options import a_path, column_names, one_of
-from ostinato.errors import QueryError, did_you_mean
+from ostinato.errors import OstinatoError, QueryError, carried, did_you_mean
 from ostinato.expressions.render import quote
 from ostinato.rows.column_names import PREFIX
 from ostinato.spark.session.session_settings import check_spark
@@ -46,9 +46,16 @@ class Upsert:
     time: str | None
     format: TargetFormat
 
-    @only_our_errors()
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
-        """Writes one micro-batch. A repeated call with the same rows changes nothing."""
+        """Writes one micro-batch. A repeated call with the same rows adds only what is missing."""
+        try:
+            self._write(batch, batch_id)
+        except OstinatoError as error:
+            error.add_note(carried(error))  # Spark makes a text of the traceback, and `unwrap` reads the note there
+            raise
+
+    @only_our_errors()
+    def _write(self, batch: DataFrame, batch_id: int) -> None:
         self._check_columns(batch)
         newest = self._newest(batch.withColumn(WRITE, f.lit(f"b{batch_id:020d}-{uuid4().hex[:12]}")))
         if self.format == "table":
@@ -98,8 +105,8 @@ class Upsert:
             if name not in names:
                 hint = did_you_mean(name, names)
                 raise QueryError("UNKNOWN_COLUMN", f"the rows to write have no column '{name}'", hint=hint)
-        for name in (DAY, WRITE):
-            if name in names:
+        for name in names:
+            if name.lower() in (DAY, WRITE):  # columns of Spark have no case
                 message = f"the rows have a column '{name}', which is the name of the target's folders"
                 raise QueryError("RESERVED_NAME", message, hint="rename the column")
 
@@ -125,17 +132,18 @@ class Upsert:
         """Adds the rows that the target lacks, or has in an earlier version."""
         if rows.isEmpty():
             return
-        days: list[object] | None = None
+        days: list[str | None] | None = None
         if self.time is not None:
             rows = rows.withColumn(DAY, f.expr(_utc_day(rows, self.time)))
-            days = [row[0] for row in rows.select(DAY).distinct().limit(_MOST_DAYS + 1).collect()]
+            # As texts: Python has no dates after the year 9999.
+            days = [row[0] for row in rows.select(f.col(DAY).cast("string")).distinct().limit(_MOST_DAYS + 1).collect()]
         there = self._there(rows, days)
         new = rows if there is None else self._without(rows, there)
         writer = new.write.mode("overwrite").partitionBy(*self._folders)
         # In this mode a write has a hidden folder of its own until it ends. It replaces nothing: its folders are new.
         writer.option("partitionOverwriteMode", "dynamic").parquet(self.target)
 
-    def _there(self, rows: DataFrame, days: list[object] | None) -> DataFrame | None:
+    def _there(self, rows: DataFrame, days: list[str | None] | None) -> DataFrame | None:
         """Keys and versions of the rows that the target has for these days; None if there are no files."""
         compared = [field for field in rows.schema.fields if field.name in self.versions.columns]
         folders = {DAY: s.DateType(), WRITE: s.StringType()}
@@ -182,9 +190,9 @@ def _utc_day(rows: DataFrame, time: str) -> str:
     raise QueryError("INVALID_TIME", f"time names '{time}', which is {kind.simpleString().upper()} and no time")
 
 
-def _folder_name(day: object) -> str:
+def _folder_name(day: str | None) -> str:
     """The value of a partition column in a folder's name."""
-    return "__HIVE_DEFAULT_PARTITION__" if day is None else str(day)
+    return "__HIVE_DEFAULT_PARTITION__" if day is None else day
 
 
 @only_our_errors()
@@ -199,9 +207,9 @@ def upsert(
 ) -> Upsert:
     """Returns a function for `writeStream.foreachBatch(...)` that writes each row once, by its key.
 
-    A micro-batch that is repeated after a kill changes nothing, and neither does another stream with the same matches.
-    `target` is a folder of Parquet files. With `format="table"` it is a table that supports MERGE, such as one of
-    Delta.
+    A micro-batch that is repeated after a kill adds only what is missing, and so does another stream with the same
+    matches. `target` is a folder of Parquet files. With `format="table"` it is a table that supports MERGE, such as one
+    of Delta.
 
     `time` names a time column whose value is the same in all rows of a key, such as the start of the match. The folder
     is then partitioned by its day, and a batch reads the keys of its own days only. Without it, a batch reads all keys.
