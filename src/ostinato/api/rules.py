@@ -51,7 +51,7 @@ def rules(
 
     >>> found = rules(events, "rules/", keys="user", time="ts", columns=["amount"])  # doctest: +SKIP
     """
-    from ostinato.spark.rules.rules_stream import rules_stream
+    from ostinato.spark.rules.rules_stream import RulesTerms, rules_stream
 
     spark_dataframe(stream, hint="ost.match(query, table) answers a clause in this process")
     if not stream.isStreaming:
@@ -63,9 +63,7 @@ def rules(
     times = column_names("time", time)
     if not times:
         raise QueryError("INVALID_OPTION", "time names the column with the watermark", hint='time="ts"')
-    return rules_stream(
-        stream,
-        rules,
+    terms = RulesTerms(
         column_names("keys", keys),
         times,
         None if columns is None else column_names("columns", columns),
@@ -74,6 +72,7 @@ def rules(
         limits=RuleLimits(max_rules, max_partial_matches, max_state_bytes, max_errors),
         kinds=_kinds(kinds),
     )
+    return rules_stream(stream, rules, terms)
 
 
 def _kinds(kinds: Any) -> tuple[RuleKind, ...]:

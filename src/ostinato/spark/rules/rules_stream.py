@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -28,22 +29,26 @@ from ostinato.spark.streams.stream_operator import through_buckets
 from ostinato.streams.stream_settings import Late
 
 
-def rules_stream(
-    stream: DataFrame,
-    rules: Any,
-    keys: tuple[str, ...],
-    time: tuple[str, ...],
-    columns: tuple[str, ...] | None,
-    *,
-    late: Late,
-    buckets: int,
-    limits: RuleLimits,
-    kinds: tuple[RuleKind, ...],
-) -> DataFrame:
+@dataclass(frozen=True, slots=True)
+class RulesTerms:
+    """What a stream declares for all its rules."""
+
+    keys: tuple[str, ...]
+    time: tuple[str, ...]
+    columns: tuple[str, ...] | None
+    """The columns that rules may use beside keys and times; None: all."""
+    late: Late
+    buckets: int
+    limits: RuleLimits
+    kinds: tuple[RuleKind, ...]
+
+
+def rules_stream(stream: DataFrame, rules: Any, terms: RulesTerms) -> DataFrame:
     """The output of the rules; nothing runs yet."""
+    time = terms.time
     check_machine(stream.sparkSession)
     source = SparkInput.of(stream, session_settings(stream))
-    definition = _definition(source, keys, time, columns, late, buckets, limits, kinds)
+    definition = _definition(source, terms)
     delay_ms = watermark_delay_ms(stream, time[0])
     if delay_ms is None:
         raise without_watermark(stream, time[0], None)
@@ -56,29 +61,20 @@ def rules_stream(
     schema = stored_schema(definition, delay_ms)
     rows = through_buckets(
         ShippedRows.of(source, {field.name: quote(field.name) for field in definition.fields}),
-        keys,
-        buckets,
+        terms.keys,
+        terms.buckets,
         rules_task(definition, log.fixed),
         schema,
         has_watermark=True,
         processor=RulesProcessor,
-        changes=log.for_buckets(buckets),
+        changes=log.for_buckets(terms.buckets),
     )
     return named(rows, definition)
 
 
-def _definition(
-    source: SparkInput,
-    keys: tuple[str, ...],
-    time: tuple[str, ...],
-    columns: tuple[str, ...] | None,
-    late: Late,
-    buckets: int,
-    limits: RuleLimits,
-    kinds: tuple[RuleKind, ...],
-) -> RulesDefinition:
+def _definition(source: SparkInput, terms: RulesTerms) -> RulesDefinition:
     names = source.column_types
-    wanted = dict.fromkeys((*keys, *time, *(names if columns is None else columns)))
+    wanted = dict.fromkeys((*terms.keys, *terms.time, *(names if terms.columns is None else terms.columns)))
     for name in wanted:
         if name not in names:
             hint = did_you_mean(name, names)
@@ -86,7 +82,9 @@ def _definition(
         source.arrow_column(name)
     fields = [s.StructField(name, names[name]) for name in wanted]
     fields_as_json = columns_as_json(s.StructType(fields))
-    return RulesDefinition(keys, time, fields_as_json, buckets, late, source.settings, limits, kinds)
+    return RulesDefinition(
+        terms.keys, terms.time, fields_as_json, terms.buckets, terms.late, source.settings, terms.limits, terms.kinds
+    )
 
 
 def rules_task(definition: RulesDefinition, fixed: tuple[str, ...] = ()) -> RulesTask:
