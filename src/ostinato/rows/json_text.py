@@ -6,10 +6,12 @@ import itertools
 import json
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ostinato.expressions import types as t
 from ostinato.expressions.evaluate import evaluate
@@ -43,13 +45,17 @@ def _fragments(column: pa.Array | pa.ChunkedArray, settings: Settings, iso_times
         return [text if valid else "null" for text, valid in zip(texts, array.is_valid().to_pylist(), strict=True)]
     write = _WRITERS.get(_family(kind))
     if iso_times and pa.types.is_timestamp(kind):
-        array, write = array.cast(pa.timestamp(kind.unit, kind.tz and "UTC")), _iso
+        # Not Python's isoformat: Spark's times reach beyond the year 9999.
+        text = pc.replace_substring(_as_text(array, replace(settings, timezone="UTC")), " ", "T", max_replacements=1)
+        array, write = pc.binary_join_element_wise(text, "Z" if kind.tz else "", ""), _text
     elif write is None:
-        array = evaluate(
-            Cast(Column("x"), "STRING"), lambda node: array if node == Column("x") else None, len(array), settings
-        )
-        write = _text
+        array, write = _as_text(array, settings), _text
     return ["null" if value is None else write(value) for value in array.to_pylist()]
+
+
+def _as_text(array: pa.Array, settings: Settings) -> pa.Array:
+    column = Column("x")
+    return evaluate(Cast(column, "STRING"), lambda node: array if node == column else None, len(array), settings)
 
 
 def _nested(array: pa.Array, fragments: Callable[[pa.Array], list[str]]) -> list[str]:
@@ -118,10 +124,6 @@ def _duration(value: timedelta) -> str:
     seconds = f"{rest // 1_000_000:02d}.{rest % 1_000_000:06d}".rstrip("0").rstrip(".")
     sign = "-" if microseconds < 0 else ""
     return _text(f"INTERVAL '{sign}{days} {minutes // 60:02d}:{minutes % 60:02d}:{seconds}' DAY TO SECOND")
-
-
-def _iso(value: datetime) -> str:
-    return _text(value.isoformat().replace("+00:00", "Z"))
 
 
 _WRITERS: Mapping[str, Callable[..., str]] = {
