@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from pyspark.sql import DataFrame
 from tests.spark.streams.spark_streams import Source, matching, rows, split, trades
 
 import ostinato as ost
@@ -56,15 +59,36 @@ def test_a_changed_clause_goes_on_with_the_state(source: Source) -> None:
     assert all(row["gain"] == gains[row["f"]] for row in after)
 
 
-def test_what_cannot_change(source: Source) -> None:
-    source.add(trades(50))
-    source.run(source.read().transform(matching(CLAUSE)))
-    source.add(trades(50, seed=8))
-    archive = source.session.read.parquet(source.input)  # too late: the stream has begun
-    for changed, message in {
-        matching(CLAUSE, history=archive): "history: False became True",
-        matching(CLAUSE, buckets=8, on_change="keep"): r"query: buckets: 4 became 8",
-        matching(CLAUSE.replace("f,", "f, MATCH_NUMBER() AS n,"), on_change="keep"): r"can't go on: MATCH_NUMBER\(\)",
-    }.items():
+def refuses_each(source: Source, changes: dict[Callable[[DataFrame], DataFrame], str]) -> None:
+    """The stream can't be restarted with these queries, and the messages say why."""
+    for changed, message in changes.items():
         with pytest.raises(Exception, match=message):
             source.run(source.read().transform(changed))
+
+
+def test_what_cannot_change(source: Source) -> None:
+    source.add(trades(50))
+    source.run(source.read().transform(matching(CLAUSE, run_id="run")))
+    source.add(trades(50, seed=8))
+    archive = source.session.read.parquet(source.input)  # too late: the stream has begun
+    numbered = CLAUSE.replace("f,", "f, MATCH_NUMBER() AS n,")
+    changes = {
+        matching(CLAUSE, run_id="run", history=archive): "history: False became True",
+        matching(CLAUSE, run_id="run", buckets=8, on_change="keep"): r"query: buckets: 4 became 8",
+        matching(numbered, run_id="run", on_change="keep"): r"can't go on: MATCH_NUMBER\(\)",
+        matching(CLAUSE, run_id="run", emit="early"): "STATE_OF_OTHER_QUERY.*emit: final became early",
+    }
+    refuses_each(source, changes)
+
+
+def test_early_results_cannot_end(source: Source) -> None:
+    source.add(trades(50))
+    early = matching(CLAUSE, run_id="run", emit="early")
+    source.run(source.read().transform(early))
+    source.add(trades(50, seed=8))
+    changes = {
+        matching(CLAUSE, run_id="run"): "STATE_OF_OTHER_QUERY.*emit: early became final",
+        matching(CHANGED, run_id="run", on_change="keep"): "STATE_OF_OTHER_QUERY.*emit: early became final",
+        matching(CHANGED, run_id="run", emit="early"): "STATE_OF_OTHER_QUERY.*clause: MEASURES .* became MEASURES",
+    }
+    refuses_each(source, changes)

@@ -84,8 +84,9 @@ def with_changes(
     try:
         return advance(state), False
     except MatchError as error:
-        definition = stored() if error.code == OTHER_QUERY else None
-        if definition is None:
+        definition = stored() if error.code in (OTHER_QUERY, "STATE_FORMAT") else None
+        # Another query may lay out its state in another way (emit="early" does), which looks like damage.
+        if definition is None or (error.code != OTHER_QUERY and not definition_changes(definition, task.definition)):
             raise
     return advance(task.carried_over(state, definition), all_keys=True), True
 
