@@ -39,7 +39,14 @@ def most_examples_say_something() -> Iterator[None]:
 
 
 def change_between(then: StreamTester, now: StreamTester) -> QueryChange:
-    stored, changed = (StoredQuery(stream.worker.typed.plan, stream.worker.conditions) for stream in (then, now))
+    stored, changed = (
+        StoredQuery(
+            stream.worker.typed.plan,
+            stream.worker.conditions,
+            {field.name: str(field.type) for field in stream._schema},
+        )
+        for stream in (then, now)
+    )
     shipped = now._shipped(now._schema.empty_table()).schema
     return QueryChange(stored, changed, shipped, now._settings)
 
@@ -252,6 +259,7 @@ def stream(text: str) -> StreamTester:
         (("PATTERN (A B C)", "PATTERN (A B+ C) WITHIN INTERVAL '1' MINUTE"), None),
         (("LAST(y) AS y", "min(x) * 2 AS low"), None),
         (("LAST(y) AS y", "LAST(s) AS s"), "the state doesn't hold the column s"),
+        (("LAST(y) AS y", "LAST(x > 5) AS y"), None),
         (("x > 5", "s = 'a'"), "the state doesn't hold the column s, which (`s` = 'a') needs"),
         (("x > 5", "x > PREV(x)"), None),  # B isn't first, so PREV stays inside of the match
         (("DEFINE", "DEFINE A AS x > PREV(x),"), "PREV or ^ reads 1 rows before a match, and the state keeps 0"),
@@ -275,6 +283,53 @@ def test_a_column_of_another_type() -> None:
     then.feed([{"k": "p", "t": datetime(2024, 1, 1, tzinfo=UTC), "x": 1}])
     with pytest.raises(OstinatoError, match=r"STATE_OF_OTHER_QUERY: .* column x is int64"):
         go_on(then, now)
+
+
+@pytest.mark.parametrize("before", ["bigint", "int", "double"])
+@pytest.mark.parametrize("after", ["bigint", "int", "double", "string"])
+def test_values_computed_from_a_column_of_another_type(before: str, after: str) -> None:
+    """The state has x + 1 and not x. The types of both may differ, or only that of x."""
+    clause = "PARTITION BY k ORDER BY t MEASURES LAST(x + 1) AS l PATTERN (A B*) DEFINE B AS x + 1 > PREV(x + 1)"
+    then = StreamTester(clause, {"k": "string", "t": "timestamp", "x": before})
+    now = StreamTester(f"{clause}, A AS true", {"k": "string", "t": "timestamp", "x": after})
+    then.feed([{"k": "p", "t": datetime(2024, 1, 1, tzinfo=UTC), "x": 3}])
+    if before == after:
+        assert obstacles(then, now) == []
+        assert go_on(then, now) == []
+        assert now.finish() == [{"k": "p", "l": 4}]
+        return
+    (why,) = obstacles(then, now)
+    assert why.startswith("the column x is ")
+    with pytest.raises(OstinatoError, match=r"STATE_OF_OTHER_QUERY: .* column x is "):
+        go_on(then, now)
+
+
+def test_conditions_over_a_column_of_another_type() -> None:
+    """The state has the bit of x > '10' and not x."""
+    clause = "PARTITION BY k ORDER BY t MEASURES count(*) AS n PATTERN (A B*) DEFINE A AS x > '10'"
+    columns = {"k": "string", "t": "timestamp", "x": "string"}
+    then, now = StreamTester(clause, columns), StreamTester(f"{clause}, B AS k = 'p'", {**columns, "x": "bigint"})
+    assert obstacles(then, now) == ["the column x is string in the state, and int64 now"]
+    assert obstacles(then, StreamTester(f"{clause}, B AS k = 'p'", columns)) == []
+    assert obstacles(then, StreamTester(clause.replace("x >", "k >"), {**columns, "x": "bigint"})) == []
+
+
+def test_a_stored_value_of_another_type() -> None:
+    """The columns have the same types, but Spark gives the computed value another one."""
+    clause = "PARTITION BY k ORDER BY t MEASURES LAST(x + 1) AS l PATTERN (A)"
+    streams = [StreamTester(clause, {"k": "string", "t": "timestamp", "x": "int"}) for _ in range(2)]
+    change = change_between(*streams)
+    types = {field.name: field.type for field in change.shipped}
+    assert change.obstacles(types) == []
+    (computed,) = change.now.computed.values()
+    assert change.obstacles({**types, computed: pa.int64()}) == ["(`x` + 1) is int64 in the state, and int32 now"]
+
+
+def test_a_measure_that_becomes_a_condition() -> None:
+    """The state has the value of x > 5 for a measure, but neither x nor a condition."""
+    clause = "PARTITION BY k ORDER BY t MEASURES LAST(x > 5) AS large PATTERN (A)"
+    changed = stream(clause.replace("LAST(x > 5) AS large", "count(*) AS n") + " DEFINE A AS x > 5")
+    assert obstacles(stream(clause), changed) == ["the state doesn't hold the column x, which (`x` > 5) needs"]
 
 
 def test_rows_of_silent_keys_are_searched_at_once() -> None:

@@ -59,6 +59,11 @@ def test_a_changed_clause_goes_on_with_the_state(source: Source) -> None:
     assert all(row["gain"] == gains[row["f"]] for row in after)
 
 
+def report(source: Source, query: ost.MatchRecognizeQuery | str, rows: DataFrame | None = None) -> str:
+    """The text about a restart with another query."""
+    return ost.explain(query, source.read() if rows is None else rows, checkpoint=source.checkpoint).text
+
+
 def refuses_each(source: Source, changes: dict[Callable[[DataFrame], DataFrame], str]) -> None:
     """The stream can't be restarted with these queries, and the messages say why."""
     for changed, message in changes.items():
@@ -79,6 +84,15 @@ def test_what_cannot_change(source: Source) -> None:
         matching(CLAUSE, run_id="run", emit="early"): "STATE_OF_OTHER_QUERY.*emit: final became early",
     }
     refuses_each(source, changes)
+    skipping = ost.match_recognize(CHANGED, run_id="run", buckets=4, on_error="skip")
+    assert 'needs a new checkpoint:\n- on_error="skip" and on_change="keep" don\'t' in report(source, skipping)
+    computed = CLAUSE.replace("FALL AS price", "FALL AS price + 0")
+    retyped = source.read().selectExpr("symbol", "ts", "id", "CAST(price AS FLOAT) AS price")
+    assert "- the column price is double in the state, and float now" in report(
+        source, ost.match_recognize(computed, run_id="run", buckets=4), retyped
+    )
+    with pytest.raises(Exception, match="can't go on: the column price is double in the state, and float now"):
+        source.run(retyped.transform(matching(computed, run_id="run", on_change="keep")))
 
 
 def test_early_results_cannot_end(source: Source) -> None:
@@ -92,3 +106,6 @@ def test_early_results_cannot_end(source: Source) -> None:
         matching(CHANGED, run_id="run", emit="early"): "STATE_OF_OTHER_QUERY.*clause: MEASURES .* became MEASURES",
     }
     refuses_each(source, changes)
+    refused = 'needs a new checkpoint:\n- emit="early" and on_change="keep" don\'t'
+    assert refused in report(source, ost.match_recognize(CHANGED, run_id="run", emit="early", buckets=4))
+    assert refused in report(source, CHANGED.replace("MEASURES", "MEASURES 1 AS one,"))

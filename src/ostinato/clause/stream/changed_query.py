@@ -35,6 +35,8 @@ class StoredQuery:
 
     plan: MatchPlan
     places: Sequence[ConditionPlace]
+    types: Mapping[str, str]
+    """The types of the input's columns, in words."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -47,6 +49,11 @@ class StoredQuery:
     def computed(self) -> dict[Expr, str]:
         """The columns of stored rows that hold computed values, by expression."""
         return {item.expr: item.name for item in self.plan.inputs if item.is_computed}
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        """The expressions over one row: those that are stored as columns, then the row conditions."""
+        return (*self.computed, *self.plan.row_conditions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +95,7 @@ class QueryChange:
     def _of_columns(self, types: Mapping[str, pa.DataType] | None) -> list[str]:
         there = set(self.then.columns)
         reasons = [f"the state doesn't hold the column {name}" for name in self.now.columns if name not in there]
-        reasons += [] if types is None else self._of_types(types)
+        reasons += self._of_types(types)
         for expr in self._new_expressions():
             missing = sorted({node.name for node in walk(expr) if isinstance(node, Column)} - there)
             text = render_expression(expr)
@@ -101,18 +108,29 @@ class QueryChange:
                     reasons.append(error.message)
         return list(dict.fromkeys(reasons))
 
-    def _of_types(self, types: Mapping[str, pa.DataType]) -> list[str]:
-        wanted = {name: self.shipped.field(name).type for name in self.now.columns if name in types}
-        return [
-            f"the column {name} is {types[name]} in the state, and {kind} now"
-            for name, kind in wanted.items()
-            if types[name] != kind
-        ]
+    def _of_types(self, types: Mapping[str, pa.DataType] | None) -> list[str]:
+        """Stored values are never converted. They and the columns that they were computed from keep their types."""
+        then, now = self.then.types, self.now.types
+        read = {node.name for expr in self.now.expressions for node in walk(expr) if isinstance(node, Column)}
+        names = [name for name in dict.fromkeys((*self.now.columns, *sorted(read))) if name in then]
+        reasons = [_of_type(f"the column {name}", then[name], now[name]) for name in names if then[name] != now[name]]
+        if reasons or types is None:
+            return reasons
+        columns = [(f"the column {name}", name, name) for name in self.now.columns if name in types]
+        columns += [(render_expression(expr), old, self.now.computed[expr]) for expr, old in self._reused.items()]
+        pairs = [(subject, types[old], self.shipped.field(new).type) for subject, old, new in columns]
+        return [_of_type(subject, old, new) for subject, old, new in pairs if old != new]
+
+    @property
+    def _reused(self) -> dict[Expr, str]:
+        """The columns of stored rows with computed values that the changed query reads, too."""
+        return {expr: name for expr, name in self.then.computed.items() if expr in self.now.computed}
 
     def _new_expressions(self) -> list[Expr]:
         """Inputs and row conditions that the old query didn't compute."""
-        known = {*self.then.computed, *self.then.plan.row_conditions}
-        return [expr for expr in (*self.now.computed, *self.now.plan.row_conditions) if expr not in known]
+        then, now = self.then, self.now
+        computed = [expr for expr in now.computed if expr not in then.computed]
+        return computed + [expr for expr in now.plan.row_conditions if expr not in then.plan.row_conditions]
 
     # --- rows ---
 
@@ -141,16 +159,13 @@ class QueryChange:
 
         columns = {name: arrays[name] for name in self.now.columns}
         for expr, name in self.now.computed.items():
-            old = self.then.computed.get(expr)
-            columns[name] = evaluated(expr).evaluate(leaf, count) if old is None else arrays[old]
+            old, kind = self._reused.get(expr), self.shipped.field(name).type
+            columns[name] = evaluated(expr).evaluate(leaf, count).cast(kind) if old is None else arrays[old]
         masks = self._masks(arrays, lambda expr: evaluated(expr).mask(leaf, count))
         columns |= packed_bits(masks, self.now.places, count)
         ours = {*self.then.columns, *self.then.computed.values(), *(name for name, _ in self.then.places)}
-        values = [columns[field.name].cast(field.type) for field in self.shipped]
-        more = [name for name in arrays if name not in ours]
-        return pa.RecordBatch.from_arrays(
-            [*values, *(arrays[name] for name in more)], names=[*self.shipped.names, *more]
-        )
+        names = [*self.shipped.names, *(name for name in arrays if name not in ours)]
+        return pa.RecordBatch.from_arrays([{**arrays, **columns}[name] for name in names], names=names)
 
     def _masks(self, arrays: Mapping[str, pa.Array], evaluated: Callable[[Expr], Mask]) -> list[Mask]:
         """The row conditions of the changed query; those that the old one has, too, as they were stored."""
@@ -163,3 +178,7 @@ class QueryChange:
 
 def _order(bound: BoundClause) -> list[tuple[str, bool, bool]]:
     return [(key.column, key.key.descending, key.key.puts_nulls_first) for key in bound.order_by]
+
+
+def _of_type(subject: str, then: object, now: object) -> str:
+    return f"{subject} is {then} in the state, and {now} now"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -17,6 +18,7 @@ from ostinato.spark.clause.spark_plan import plan_query
 from ostinato.spark.session.session_settings import session_settings
 from ostinato.spark.streams.stream_checkpoint import check_folder, open_checkpoint
 from ostinato.streams.stored_definition import definition_changes
+from ostinato.streams.stream_settings import StreamSettings
 
 
 def change_report(
@@ -31,6 +33,7 @@ def change_report(
     stored = definition_of(opened)
     if not isinstance(stored, ClauseDefinition):
         raise QueryError("INVALID_OPTION", f"checkpoint= is for clauses, and the stream of {opened.path} has none")
+    clause = replace(clause, ids=stored.ids) if options is None else clause
     stream = stored.stream if options is None else options.stream
     limits = stored.limits if options is None else options.limits
     has_history = stored.has_history if options is None else options.history is not None
@@ -39,10 +42,11 @@ def change_report(
     changes = definition_changes(then, now)
     if not changes:
         return ["The query is that of the checkpoint. The stream goes on with its state."]
-    fixed = fixed_changes(then, now)
-    obstacles = fixed or change_of_query(then, query.plan, query.shipped.schema).obstacles(
-        {field.name: field.type for field in stored.query(spark).shipped.schema}
-    )
+    obstacles = fixed_changes(then, now)
+    if not obstacles:
+        types = {field.name: field.type for field in stored.query(spark).shipped.schema}
+        kept = change_of_query(then, now, query.plan, query.shipped.schema)
+        obstacles = [*_of_options(stream), *kept.obstacles(types)]
     lines = ["Differences from the query of the checkpoint:", *(f"- {change}" for change in changes)]
     if obstacles:
         lines += [
@@ -55,3 +59,9 @@ def change_report(
             "Matches that the old query has decided stay as they are.",
         ]
     return lines
+
+
+def _of_options(stream: StreamSettings) -> list[str]:
+    """The options that are refused together with on_change="keep"."""
+    options = {'emit="early"': stream.emit == "early", 'on_error="skip"': stream.on_error == "skip"}
+    return [f'{name} and on_change="keep" don\'t go together' for name, is_used in options.items() if is_used]

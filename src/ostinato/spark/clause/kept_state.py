@@ -33,7 +33,7 @@ def kept_state(task: ClauseBucketTask, state: BucketState, stored: str) -> Bucke
     fixed = fixed_changes(stored, task.definition)
     if fixed:
         raise other_query("; ".join(fixed))
-    change = change_of_query(stored, task.typed.plan, task.shipped)
+    change = change_of_query(stored, task.definition, task.typed.plan, task.shipped)
     obstacles = change.obstacles()
     if obstacles:
         changes = definition_changes(stored, task.definition)
@@ -59,15 +59,23 @@ def _fixed(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name not in (*OF_THE_QUERY, "history")}
 
 
-def change_of_query(stored: str, now: MatchPlan, shipped: pa.Schema) -> QueryChange:
-    """The change from the stored definition to this plan, over rows with the shipped columns."""
+def change_of_query(stored: str, now: str, plan: MatchPlan, shipped: pa.Schema) -> QueryChange:
+    """The change from the stored definition to that of this plan, over rows with the shipped columns."""
     from ostinato.clause.stream.changed_query import QueryChange, StoredQuery  # loads kernels
+
+    def query(plan: MatchPlan, types: Mapping[str, str]) -> StoredQuery:
+        return StoredQuery(plan, condition_places(len(plan.row_conditions)), types)
 
     with reading(DEFINITION):
         values = json.loads(stored)
         settings = Settings(**values["settings"])
-        columns = [field["name"] for field in json.loads(values["columns"])["fields"]]
+        types = _types_of(values)
         clause = parse_clause(values["clause"], input_name=values["input_name"])
-        bound = bind(replace(clause, ids=IdColumns(**values["ids"])), columns, case_sensitive=settings.case_sensitive)
-    then, after = (StoredQuery(plan, condition_places(len(plan.row_conditions))) for plan in (make_plan(bound), now))
-    return QueryChange(then, after, shipped, settings)
+        bound = bind(replace(clause, ids=IdColumns(**values["ids"])), [*types], case_sensitive=settings.case_sensitive)
+    return QueryChange(query(make_plan(bound), types), query(plan, _types_of(json.loads(now))), shipped, settings)
+
+
+def _types_of(values: Mapping[str, Any]) -> dict[str, str]:
+    """The types of a definition's columns: Spark's JSON, where the type of a simple column is its name."""
+    fields = json.loads(values["columns"])["fields"]
+    return {field["name"]: kind if isinstance(kind := field["type"], str) else json.dumps(kind) for field in fields}
