@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 from benchmarks.experiment import Scale, expect
-from benchmarks.queries import Mode, Q
 from benchmarks.records import Baseline, Record
-from benchmarks.streaming.micro_batch import BATCHES, ROUNDS, SIZES, cpu_seconds, events
-from benchmarks.streaming.streams import answered, cut, fresh_folder, read_files, streaming_session, write_files
+from benchmarks.streaming.micro_batch import ROUNDS, SIZES, cpu_seconds, input_of
+from benchmarks.streaming.streams import answered, fresh_folder
 from benchmarks.streaming.throughput import right_totals, totals_of_stream
 
 BUCKETS = (4, 8, 16, 32, 64)
@@ -22,12 +18,7 @@ def measure_bucket_counts(scale: Scale) -> list[Record]:
 def _measured(rows: int, rounds: int) -> list[Record]:
     from ostinato.streams.stream_settings import DEFAULT_BUCKETS
 
-    table = events(rows, BATCHES)
-    clause = Q["Q2"].clause(Mode.PREFERRED, partition_by="key")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_files(cut(table, rows), folder / "in")
-        stream = read_files(streaming_session(), folder / "in")
+    with input_of(rows) as (table, clause, folder, stream):
         streams = {str(buckets): answered(stream, clause, buckets=buckets) for buckets in BUCKETS}
         right = right_totals(clause, table)
         for buckets, answer in streams.items():

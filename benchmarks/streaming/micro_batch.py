@@ -12,9 +12,10 @@ import itertools
 import statistics
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -70,6 +71,26 @@ def events(rows: int, batches: int) -> pa.Table:
     )
 
 
+class Input(NamedTuple):
+    """The rows of a measurement, as a stream over files, and the clause that is run over them."""
+
+    table: pa.Table
+    clause: str
+    folder: Path
+    stream: DataFrame
+
+
+@contextmanager
+def input_of(rows: int) -> Iterator[Input]:
+    """`rows` a batch."""
+    table = events(rows, BATCHES)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_files(cut(table, rows), folder / "in")
+        stream = read_files(streaming_session(), folder / "in")
+        yield Input(table, Q["Q2"].clause(Mode.PREFERRED, partition_by="key"), folder, stream)
+
+
 def measure_micro_batches(scale: Scale) -> list[Record]:
     return [record for rows in SIZES[scale] for record in _measured(rows, ROUNDS[scale])]
 
@@ -78,12 +99,7 @@ def _measured(rows: int, rounds: int) -> list[Record]:
     from benchmarks.streaming.do_nothing import do_nothing
     from benchmarks.streaming.identity import measured_sizes, packed_identity
 
-    table = events(rows, BATCHES)
-    clause = Q["Q2"].clause(Mode.PREFERRED, partition_by="key")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_files(cut(table, rows), folder / "in")
-        stream = read_files(streaming_session(), folder / "in")
+    with input_of(rows) as (table, clause, folder, stream):
         streams = {OURS: answered(stream, clause), NOTHING: do_nothing(stream, clause), COUNT: counted(stream)}
         checkpoint = fresh_folder(folder)
         _check_answers(streams, clause, table, folder, checkpoint)

@@ -1,4 +1,5 @@
-"""What an open run costs: bytes of state, and time of micro-batches that bring the same few rows beside more runs.
+"""What an open run costs: bytes of state, and time of micro-batches that bring the same few rows beside more runs; and
+the state of a silent key without an open run.
 
 Every key has one run of `A B* C` that stays open, because no C comes. Then batches of rows of other keys follow, in
 all buckets, so that each batch loads and stores the whole state.
@@ -33,6 +34,12 @@ CLAUSE = """
     PATTERN (A B* C) WITHIN INTERVAL '1' DAY
     DEFINE A AS A.price = 1, B AS B.price = 2, C AS C.price = 3
 """
+SILENT_KEYS = {Scale.SMALL: 1_000, Scale.FULL: 10_000}
+SILENT = {
+    "no row is needed": "PATTERN (A B) DEFINE A AS price = 3, B AS price < PREV(price)",
+    "PREV needs its last row": "PATTERN (A) DEFINE A AS price < PREV(price)",
+}
+"""Clauses that match no row of `opening`."""
 LINEAR = Goal(Sense.AT_MOST, 1.5, of_ratio=True)
 """Of the time of an open run, at ten times as many. The room is for the machine's noise: a quadratic cost gives 10."""
 
@@ -44,7 +51,21 @@ def measure_state(scale: Scale) -> list[Record]:
         _run(spark, Path(folder) / "warm-up", min(OPEN_RUNS[scale]), 1)
         for count in (0, *OPEN_RUNS[scale]):  # the time of a batch beside none is taken off the others'
             runs[count] = _run(spark, Path(folder) / str(count), count, TIMED_BATCHES[scale])
-    return records_of({count: batch_seconds(ran) for count, ran in runs.items()}, _state_bytes(runs))
+        silent = {need: _silent_bytes(spark, Path(folder) / need, SILENT_KEYS[scale], need) for need in SILENT}
+    records = records_of({count: batch_seconds(ran) for count, ran in runs.items()}, _state_bytes(runs))
+    return [
+        *records,
+        *(Record("streaming", "state", f"a silent key: {need}", "state", found, "B") for need, found in silent.items()),
+    ]
+
+
+def _silent_bytes(spark: SparkSession, folder: Path, keys: int, need: str) -> float:
+    """The state by key when all rows of the keys are decided, with that of the buckets."""
+    clause = f"PARTITION BY key ORDER BY ts MEASURES LAST(price) AS last_price {SILENT[need]}"
+    write_files([opening(0, keys), passing(1), passing(2)], folder / "in")
+    ran = run_stream(answered(read_files(spark, folder / "in"), clause), folder / "checkpoint")
+    expect("matches and open runs", [ran.total("matches"), ran.total("open_runs_change")], [0, 0])
+    return ran.total("state_bytes_change") / keys
 
 
 def _run(spark: SparkSession, folder: Path, open_runs: int, timed: int) -> Ran:

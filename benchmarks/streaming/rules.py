@@ -20,6 +20,7 @@ import pyarrow as pa
 from benchmarks.experiment import Scale, expect
 from benchmarks.match.events import START_US
 from benchmarks.records import Baseline, Record
+from benchmarks.streaming.processes import resident_memory
 from benchmarks.streaming.streams import Ran, cut, read_files, run_stream, streaming_session, write_files
 
 if TYPE_CHECKING:
@@ -70,8 +71,19 @@ def measure_rules(scale: Scale) -> list[Record]:
         expected = [expected_matches(number, table) for number in range(count)]
         expect(f"matches of {count} rules", together.total("matches"), sum(expected))
         expect("matches of separate streams", [ran.total("matches") for ran in apart], expected[:some])
+        memory = _memory_of([_rules(spark, folder, "memory", count)], folder)
+        memory_apart = _memory_of([_alone(spark, folder, number) for number in range(some)], folder)
         arrival = [_arrival_seconds(spark, folder / f"arrival-{number}") for number in range(ARRIVALS[scale])]
-    return records_of(count, ROWS_PER_BATCH[scale], together, apart, arrival)
+    used = Record(
+        "streaming",
+        "rules",
+        f"{count} rules",
+        "memory of the JVM and the workers while they run",
+        memory,
+        "B",
+        Baseline(f"{some} streams", memory_apart),
+    )
+    return [*records_of(count, ROWS_PER_BATCH[scale], together, apart, arrival), used]
 
 
 def expected_matches(number: int, table: pa.Table) -> int:
@@ -81,19 +93,43 @@ def expected_matches(number: int, table: pa.Table) -> int:
 
 
 def _run_rules(spark: SparkSession, folder: Path, name: str, count: int) -> Ran:
+    return run_stream(_rules(spark, folder, name, count), folder / f"{name}-checkpoint")
+
+
+def _rules(spark: SparkSession, folder: Path, name: str, count: int) -> DataFrame:
     import ostinato as ost
 
     for number in range(count):
         ost.write_rule(folder / f"{name}-log", f"r{number:03d}", rule_text(number))
-    found = ost.rules(read_files(spark, folder / "in"), folder / f"{name}-log", keys="key", time="ts", buckets=BUCKETS)
-    return run_stream(found, folder / f"{name}-checkpoint")
+    return ost.rules(read_files(spark, folder / "in"), folder / f"{name}-log", keys="key", time="ts", buckets=BUCKETS)
 
 
 def _run_alone(spark: SparkSession, folder: Path, number: int) -> Ran:
+    return run_stream(_alone(spark, folder, number), folder / f"alone-{number}")
+
+
+def _alone(spark: SparkSession, folder: Path, number: int) -> DataFrame:
     import ostinato as ost
 
     clause = ost.match_recognize(f"PARTITION BY key ORDER BY ts {rule_text(number)}", buckets=BUCKETS)
-    return run_stream(read_files(spark, folder / "in").transform(clause), folder / f"alone-{number}")
+    return read_files(spark, folder / "in").transform(clause)
+
+
+def _memory_of(streams: list[DataFrame], folder: Path) -> int:
+    """The memory of JVM and workers when streams that run side by side have read everything and go on running."""
+    checkpoints = tempfile.mkdtemp(dir=folder)
+    queries = [
+        stream.writeStream.format("noop").option("checkpointLocation", f"{checkpoints}/{number}").start()
+        for number, stream in enumerate(streams)
+    ]
+    try:
+        for query in queries:
+            query.processAllAvailable()
+        memory = resident_memory()
+    finally:
+        for query in queries:
+            query.stop()
+    return memory.jvm + memory.workers
 
 
 def _arrival_seconds(spark: SparkSession, folder: Path) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from benchmarks.experiment import Scale
-from benchmarks.streaming import micro_batch, throughput
+from benchmarks.streaming import bucket_counts, buckets, micro_batch, open_runs, rules, throughput
 from pyspark.sql import SparkSession
 
 from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE
@@ -15,7 +15,7 @@ def session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     streaming = spark.newSession()
     streaming.conf.set(STATE_STORE, ROCKSDB)
     streaming.conf.set("spark.sql.shuffle.partitions", "2")
-    for module in (micro_batch, throughput):
+    for module in (buckets, micro_batch, open_runs, rules, throughput):
         monkeypatch.setattr(module, "streaming_session", lambda: streaming)
 
 
@@ -44,6 +44,30 @@ def test_a_micro_batch_is_measured_over_operators_that_match_nothing_and_over_sp
     baselines = [record.baseline.name for record in records if record.baseline]
     assert baselines == [micro_batch.NOTHING, micro_batch.STORING, micro_batch.COUNT]
     assert all(record.value > 0 and record.ratio for record in records)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("session")
+def test_open_runs_and_silent_keys_have_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("OPEN_RUNS", (5, 50)), ("SILENT_KEYS", 40), ("TIMED_BATCHES", 1)):
+        monkeypatch.setitem(getattr(open_runs, name), Scale.SMALL, value)
+    monkeypatch.setattr(open_runs, "PASSING_ROWS", 20)
+    found = {record.case: record.value for record in open_runs.measure_state(Scale.SMALL)}
+    assert found["a silent key: PREV needs its last row"] > found["a silent key: no row is needed"]
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("session")
+def test_rules_are_measured_over_streams_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = {"RULES": 3, "SEPARATE": 1, "ROWS_PER_BATCH": 2_000, "BATCHES": 2, "ARRIVALS": 1}
+    for name, value in sizes.items():
+        monkeypatch.setitem(getattr(rules, name), Scale.SMALL, value)
+    records = rules.measure_rules(Scale.SMALL)
+    assert all(record.value > 0 for record in records)
+    assert [record.metric for record in records][-2:] == [
+        "time until its micro-batch has reported it",
+        "memory of the JVM and the workers while they run",
+    ]
 
 
 def test_minutes_that_end_before_the_last_row_are_counted() -> None:
