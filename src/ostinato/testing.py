@@ -50,7 +50,6 @@ from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from typing import Any, Literal
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -64,8 +63,14 @@ from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.stream.appending_stream import stream_worker
 from ostinato.clause.stream.clause_stream import StreamWorker
 from ostinato.clause.stream.early_stream import EarlyStream
-from ostinato.clause.stream.skipping_stream import SkippingStream
-from ostinato.clause.stream.stream_limits import check_early, check_streamable, early_after_history, run_slot
+from ostinato.clause.stream.skipping_stream import SkippingStream, shipped_table
+from ostinato.clause.stream.stream_limits import (
+    check_early,
+    check_streamable,
+    early_after_history,
+    not_with_on_error,
+    run_slot,
+)
 from ostinato.clause.task.evaluated_plan import EvaluatedPlan
 from ostinato.errors import QueryError, did_you_mean, errors_quoting
 from ostinato.expressions import types as t
@@ -73,7 +78,8 @@ from ostinato.kernels.constants import NO_TIME
 from ostinato.local.local_settings import local_settings
 from ostinato.rows.arrow_tables import as_table
 from ostinato.rows.batches import OutputRows, one_array
-from ostinato.rows.column_names import DECIDED, LATE, MATCHED, PREFIX, STATUS
+from ostinato.rows.column_names import DECIDED, LATE, MATCHED, STATUS
+from ostinato.rows.packed_conditions import condition_places
 from ostinato.rows.times import microseconds_of
 from ostinato.streams.bucket_state import EMPTY, BucketState
 from ostinato.streams.history import ROWS_PER_STEP, history_steps
@@ -82,7 +88,6 @@ from ostinato.streams.stream_settings import LATE_COLUMN, STATUS_COLUMN, WITHDRA
 
 Moment = datetime | date | str | int
 """A point in time; as text in the form 2024-01-31 12:00:00, as a number in microseconds since 1970."""
-_BITS = f"{PREFIX}bits"
 
 
 class StreamTester:
@@ -138,7 +143,7 @@ class StreamTester:
         fingerprint = fingerprint_of(
             [render_clause(clause), str(self._schema), ansi, timezone, eager, forget_keys_after, plan.has_ids, emit]
         )
-        conditions = [(f"{_BITS}{i}", 0) for i in range(len(plan.row_conditions))]
+        conditions = condition_places(len(plan.row_conditions))
         self.worker = stream_worker(self._local.typed, conditions, stream_settings, fingerprint)
         self._core: StreamWorker | EarlyStream | SkippingStream = self.worker
         self._skipping: SkippingStream | None = None
@@ -178,6 +183,8 @@ class StreamTester:
             raise QueryError("STREAM_STARTED", "history is for a stream that has had no step yet")
         if isinstance(self._core, EarlyStream):
             raise early_after_history()
+        if self._skipping is not None:
+            raise not_with_on_error("history")
         time = self.worker.gate.time_column
         table = self._table(rows)
         table = table.filter(table[time].is_valid()).sort_by(time)
@@ -287,14 +294,9 @@ class StreamTester:
             raise QueryError("NOT_A_TABLE", f"a value doesn't fit the type of its column: {error}") from None
 
     def _shipped(self, table: pa.Table) -> pa.Table:
-        """The columns that a Spark plan would ship: keys, order, inputs, and a column for each row condition."""
-        plan = self._local.plan
-        batch = self._local.batch({name: one_array(table.column(name)) for name in table.column_names}, table.num_rows)
-        names = (*plan.bound.partition_by, *(key.column for key in plan.bound.order_by))
-        columns = {name: batch.arrays[name] for name in (*names, *(item.name for item in plan.inputs))}
-        for i, mask in enumerate(batch.row_masks):
-            columns[f"{_BITS}{i}"] = pa.array(mask.astype(np.int64))
-        return pa.table(columns)
+        """The columns that a Spark plan would ship."""
+        columns = {name: one_array(table.column(name)) for name in table.column_names}
+        return shipped_table(self._local.plan, self._local.batch(columns, table.num_rows))
 
     # --- output ---
 

@@ -25,6 +25,8 @@ needs a new number, or a way to.
 """
 FINGERPRINT = "0b626ffac9f4dcec257c252ee7dd8fdc9b6c02e087078281b2350e1de99237be"
 """Fingerprint of the query that wrote it."""
+CONDITIONS = [("__ost_bits0", 0), ("__ost_bits1", 0)]
+"""The places of its conditions: a tester gave each a column of its own then."""
 CLAUSE = """
     PARTITION BY k ORDER BY at MEASURES count(*) AS n, MATCH_NUMBER() AS number
     PATTERN (A B+) DEFINE A AS kind = 'A', B AS kind = 'B'"""
@@ -46,7 +48,7 @@ def stored() -> BucketState:
 
 def worker(late: Literal["drop", "show"] = "drop") -> StreamWorker:
     local = stream().worker
-    return stream_worker(local.typed, local.conditions, StreamSettings(late), FINGERPRINT)
+    return stream_worker(local.typed, CONDITIONS, StreamSettings(late), FINGERPRINT)
 
 
 def test_state_of_version_3_is_read() -> None:

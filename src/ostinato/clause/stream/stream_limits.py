@@ -65,6 +65,11 @@ def early_after_history() -> QueryError:
     )
 
 
+def not_with_on_error(other: str) -> QueryError:
+    """The error for on_error="skip" with another option."""
+    return QueryError("INVALID_OPTION", f'on_error="skip" and {other} don\'t go together', hint="leave one of them out")
+
+
 def run_slot(plan: MatchPlan) -> int:
     """The slot with the run id."""
     return next(i for i, slot in enumerate(plan.slots) if isinstance(slot, MatchIdentity) and slot.kind == "run")

@@ -7,8 +7,14 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from ostinato.clause.plan.match_plan import MatchPlan
-from ostinato.clause.stream.stream_limits import check_early, check_streamable, early_after_history, why_unbounded
-from ostinato.errors import QueryError, warn
+from ostinato.clause.stream.stream_limits import (
+    check_early,
+    check_streamable,
+    early_after_history,
+    not_with_on_error,
+    why_unbounded,
+)
+from ostinato.errors import warn
 from ostinato.spark.clause.clause_stream_definition import ClauseDefinition
 from ostinato.spark.clause.clause_stream_output import measured_stream, stream_schema
 from ostinato.spark.clause.clause_stream_task import ClauseBucketTask, SkippingBucketTask
@@ -29,9 +35,9 @@ def match_stream(query: SparkQuery, stream: StreamSettings, history: Any = None)
         if history is not None:
             raise early_after_history()
     if stream.on_error == "skip" and history is not None:
-        raise _not_with_on_error("history")
+        raise not_with_on_error("history")
     if stream.on_error == "skip" and stream.on_change == "keep":
-        raise _not_with_on_error('on_change="keep"')
+        raise not_with_on_error('on_change="keep"')
     warn_of_unbounded_state(query.plan)
     _warn_of_short_silence(query.plan, stream)
     task = clause_task(query, ClauseDefinition.of(query, stream, has_history=history is not None))
@@ -54,17 +60,13 @@ def match_stream(query: SparkQuery, stream: StreamSettings, history: Any = None)
 def match_open_batch(query: SparkQuery, stream: StreamSettings) -> DataFrame:
     """The clause's rows over a batch that no later row can change: those that a stream gives before its end."""
     if stream.on_error == "skip":
-        raise _not_with_on_error('end="open"')
+        raise not_with_on_error('end="open"')
     _warn_of_short_silence(query.plan, stream)
     _check_streamable(query)
     task, schema = clause_task(query, ClauseDefinition.of(query, stream)), stream_schema(query, stream)
     keys, time = query.bound.partition_by, _time_of(query)
     rows = decided_rows(query.shipped, keys, stream.buckets, task, time, schema)
     return measured_stream(query, stream, rows)
-
-
-def _not_with_on_error(other: str) -> QueryError:
-    return QueryError("INVALID_OPTION", f'on_error="skip" and {other} don\'t go together', hint="leave one of them out")
 
 
 def _time_of(query: SparkQuery) -> str:
