@@ -20,9 +20,10 @@ from tests.laws.comparison import differing, rows_of
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.stream import appending_stream
 from ostinato.clause.stream.appending_stream import AppendingStreamWorker
+from ostinato.clause.stream.clause_stream import StreamWorker
 from ostinato.errors import MatchError
 from ostinato.local.local_clause import match_table
-from ostinato.streams.bucket_state import BucketState
+from ostinato.streams.bucket_state import EMPTY, BucketState
 from ostinato.streams.stored_segments import StoredSegments, size_of
 from ostinato.testing import StreamTester
 
@@ -66,6 +67,8 @@ _MEASURES = ("count(*) AS n, LAST(id) AS z", "FIRST(id) AS a, count(*) AS n, MAT
 def appended_clauses(draw: Draw) -> str:
     pattern, bound = draw(st.sampled_from(_PATTERNS)), draw(st.sampled_from(_BOUNDS))
     output = draw(st.sampled_from(_OUTPUTS))
+    if "{-" in pattern:
+        output = ""
     if "TIMEOUT" in output:
         bound = "WITHIN INTERVAL '6' SECOND"
     defined = ["A AS kind = 'a'"] if "A" in pattern else ["X AS kind <> 'x'"]
@@ -143,6 +146,30 @@ def check(text: str, steps: list[list[dict[str, Any]]], calls: Counter[str], *, 
     calls.update(stream.calls)
 
 
+def check_cores(text: str, steps: list[list[dict[str, Any]]], cores: list[str], lag: int) -> None:
+    """`cores`: the core of each step. All of them write states that the others read."""
+    fails = StreamTester(parse_clause(text), COLUMNS)
+    skips = StreamTester(parse_clause(text), COLUMNS, on_error="skip")
+    appends = fails.worker
+    plain = StreamWorker(appends.typed, appends.conditions, appends.settings, appends.fingerprint)
+    table, output, state, latest = table_of([row for step in steps for row in step]), [], EMPTY, 0
+    try:
+        expected = match_table(parse_clause(text), table)
+    except MatchError:  # SKIP TO without its row
+        return
+    for step, core in zip([*steps, []], cores, strict=False):
+        tester = skips if core == "skips" else fails
+        fails.worker = fails._core = plain if core == "plain" else appends
+        tester._state, tester.watermark_us = state, latest - lag
+        latest = max([latest, *(row["t"] for row in step)])
+        output += tester.feed(table_of(step), watermark=latest - lag)
+        state = tester.state
+    tester._state = state
+    output += tester.finish()
+    assert {row.pop("error", None) for row in output} <= {None}
+    assert differing(expected.column_names, [tuple(row.values()) for row in output], expected.to_pylist()) is None
+
+
 def run(stream: Stored, steps: list[list[dict[str, Any]]], lag: int) -> None:
     """After each step the watermark is `lag` seconds before its last row, so rows of one time may come in two steps."""
     latest = 0
@@ -182,3 +209,18 @@ def test_streams(calls: Counter[str], text: str, steps: list[list[dict[str, Any]
 @given(appended_clauses(), rows_in_steps(30), st.sampled_from((1, SECOND, 3 * SECOND)))
 def test_streams_deeply(calls: Counter[str], text: str, steps: list[list[dict[str, Any]]], lag: int) -> None:
     check(text, steps, calls, eager=False, lag=lag)
+
+
+@settings(max_examples=examples(100))
+@given(appended_clauses(), rows_in_steps(), st.sampled_from((1, SECOND)))
+def test_eager_streams(calls: Counter[str], text: str, steps: list[list[dict[str, Any]]], lag: int) -> None:
+    check(text, steps, calls, eager=True, lag=lag)
+
+
+CORES = st.lists(st.sampled_from(("appends", "skips", "plain")), min_size=13, max_size=13)
+
+
+@settings(max_examples=examples(100))
+@given(appended_clauses(), rows_in_steps(), CORES, st.sampled_from((1, SECOND)))
+def test_cores_that_take_over(text: str, steps: list[list[dict[str, Any]]], cores: list[str], lag: int) -> None:
+    check_cores(text, steps, cores, lag)

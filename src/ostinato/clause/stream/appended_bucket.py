@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -149,11 +149,10 @@ class BucketLayout:
         header, known_until = read_header(state, self.query)
         if header is None:
             return self.new_bucket(known_until)
-        metadata = header.schema.metadata or {}
-        if _MORE not in metadata:
+        if not _is_appended(header):
             return None
         with reading(_HEADER):
-            more = json.loads(metadata[_MORE])
+            more = json.loads(header.schema.metadata[_MORE])
             stored, following, lists = int(more["rows"]), int(more["next"]), [tuple(each) for each in more["live"]]
             check(more["recent"] == self.most_recent, _HEADER, "it has another number of recent rows")
             table = self._table(header, [self._number_of(states) for states in lists])
@@ -262,14 +261,22 @@ class BucketLayout:
         return pool.take(pa.array(np.argsort(position[order], kind="stable")))
 
 
+def is_appended(state: BucketState, query: str) -> bool:
+    """Whether the state has the layout of this module. Raises as `open_state` does."""
+    return _is_appended(read_header(state, query)[0])
+
+
+def _is_appended(header: pa.RecordBatch | None) -> TypeGuard[pa.RecordBatch]:
+    return header is not None and _MORE in (header.schema.metadata or {})
+
+
 def opened_bucket(state: BucketState, query: str) -> OpenBucket:
     """A clause's bucket of either layout, with all its rows. Raises as `open_state` does."""
     header, known_until = read_header(state, query)
-    metadata = {} if header is None else header.schema.metadata or {}
-    if header is None or _MORE not in metadata:
+    if not _is_appended(header):
         return open_state(state, query)
     with reading(_HEADER):
-        most_recent = int(json.loads(metadata[_MORE])["recent"])
+        most_recent = int(json.loads(header.schema.metadata[_MORE])["recent"])
         names = tuple(name for name in header.schema.names if name.startswith("key"))
     check(0 <= most_recent <= LARGEST, _HEADER, "a count is out of range")
     layout = BucketLayout(query, names, most_recent, None)

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.clause.matching.row_failures import RowFailures
 from ostinato.clause.plan.slicing import margins_of
 from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.clause.stream.appended_bucket import (
@@ -28,7 +29,9 @@ from ostinato.clause.stream.clause_stream import NEVER, Searched, StreamWorker
 from ostinato.clause.stream.key_layout import key_numbers
 from ostinato.clause.stream.live_states import DECIDED, LiveStates, why_searched_again
 from ostinato.clause.stream.stream_search import NO_RESULTS
-from ostinato.rows.batches import OutputRows
+from ostinato.clause.task.clause_worker import Window
+from ostinato.clause.task.neighbour_conditions import Edges
+from ostinato.rows.batches import OutputRows, joined_rows
 from ostinato.rows.matches import ranges
 from ostinato.rows.ordering import Ordered
 from ostinato.streams.bucket_state import (
@@ -88,6 +91,8 @@ class _Undecided(NamedTuple):
     """The recent rows of each key and its new rows."""
     window_end: Rows
     """The end of each key's rows in the window."""
+    failed: OutputRows
+    """The new rows of these keys at which conditions failed, where these don't stop the query."""
 
 
 class AppendingStreamWorker(StreamWorker):
@@ -139,6 +144,8 @@ class AppendingStreamWorker(StreamWorker):
             )
             kept = bucket.table
         known_us = max(watermark_us, known.known_until)
+        all_failed = [rows for rows in (failed, undecided.failed) if rows.count]
+        failed = joined_rows(all_failed) if all_failed else NO_RESULTS
         return self._step(outcome, intake, kept.keys, after, self._ends(kept), known_us, finished, failed)
 
     # --- which keys are searched ---
@@ -190,7 +197,7 @@ class AppendingStreamWorker(StreamWorker):
         follows = (remembered[arrived] != DECIDED) & (not finished)
         none = np.empty(0, np.int64)
         if released.rows is None or not follows.any():
-            return _Undecided(none, np.zeros(len(arrived), np.bool_), none, None, none)
+            return _Undecided(none, np.zeros(len(arrived), np.bool_), none, None, none, NO_RESULTS)
         keys, first = released.number[follows], released.key_at[:-1][follows]
         new = np.diff(released.key_at)[follows]
         recent = table.recent_counts[keys]
@@ -202,15 +209,27 @@ class AppendingStreamWorker(StreamWorker):
         chosen[ranges(window_at[:-1], recent)] = table.recent_of(keys)
         chosen[ranges(window_at[:-1] + recent, new)] = offset + ranges(first, new)
         rows = pool.take(pa.array(chosen))
-        symbols = self.worker.symbols(self.worker.window(self.batch(rows), Ordered(None, window_at)))
-        live = self.live.walk(table.live[keys], symbols, window_at[:-1] + recent, window_at[1:])
+        window = self.worker.window(self.batch(rows), Ordered(None, window_at))
+        cut = np.ones(len(keys), np.bool_)
+        window = replace(window, edges=Edges(cut, ~cut))
+        symbols, first_new = self.worker.symbols(window), window_at[:-1] + recent
+        live = self.live.walk(table.live[keys], symbols, first_new, window_at[1:])
         stays = (live != DECIDED) & self._is_unbounded(table, keys, new)
         if self.search.within_us is not None:
             latest = np.maximum(self.gate.times(rows)[window_at[1:] - 1], intake.known_until)
             stays &= table.since_us[keys] + self.search.within_us > latest
         of_arrived = np.zeros(len(arrived), np.bool_)
         of_arrived[np.flatnonzero(follows)[stays]] = True
-        return _Undecided(keys[stays], of_arrived, live[stays], rows, window_at[1:][stays])
+        failed = self._failed(window, ranges(first_new[stays], new[stays]))
+        return _Undecided(keys[stays], of_arrived, live[stays], rows, window_at[1:][stays], failed)
+
+    def _failed(self, window: Window, rows: Rows) -> OutputRows:
+        """Those of the rows at which a condition failed."""
+        if window.failures is None or not window.failures.rows:
+            return NO_RESULTS
+        chosen = set(rows.tolist())
+        errors = {row: error for row, error in window.failures.by_row().items() if row in chosen}
+        return self.worker.failed_rows(window.columns.arrays, errors) if errors else NO_RESULTS
 
     def _is_unbounded(self, table: KeyTable, keys: Rows, new: Rows) -> NDArray[np.bool_]:
         """Whether no limit of the number of rows can matter to the first open start."""
@@ -311,7 +330,9 @@ class AppendingStreamWorker(StreamWorker):
             assert left.open_rows is not None
             end = keys.first + keys.rows
             ordered = Ordered(None, np.append(0, end))
-            symbols = self.worker.symbols(self.worker.window(self.batch(left.open_rows), ordered))
+            window = self.worker.window(self.batch(left.open_rows), ordered)
+            window = self.search.growing(window, np.ones(len(keys.rows), np.bool_), keys)
+            symbols = self.worker.symbols(replace(window, failures=RowFailures()))  # the search has told of them
             begin = np.where(keys.start == 0, live.at_start, live.elsewhere)
             result[is_open] = live.walk(begin[is_open], symbols, (keys.first + keys.start)[is_open], end[is_open])
         return result

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.clause.plan.typed_plan import TypedPlan
-from ostinato.clause.stream.appended_bucket import opened_bucket
+from ostinato.clause.stream.appended_bucket import is_appended, opened_bucket
 from ostinato.clause.stream.key_layout import KeyLayout, key_numbers, lay_out
 from ostinato.clause.stream.key_lifetimes import NEW, lifetimes, whole_lifetimes
 from ostinato.clause.stream.row_ordinals import pool_with_ordinals
@@ -88,7 +88,8 @@ class StreamWorker:
         key_matches, left = searched.key_matches, searched.left
         after = EMPTY
         if not finished:
-            open_rows = state.open_rows if key_matches is None else segments_of(left.open_rows, Section.OPEN_ROWS)
+            is_same = key_matches is None and not is_appended(state, self.fingerprint)
+            open_rows = state.open_rows if is_same else segments_of(left.open_rows, Section.OPEN_ROWS)
             header = header_bytes(left.keys, intake.known_until, self.fingerprint)
             after = BucketState(header, open_rows, intake.waiting)
         ends = np.concatenate([self._expiry(left), self._forgotten_at(left)])

@@ -51,7 +51,7 @@ def open_keys(worker: StreamWorker, opened: OpenBucket) -> OpenKeys | None:
     chosen = keys.select(is_open)
     rows = opened.open_rows.take(pa.array(ranges(keys.first[is_open], chosen.rows)))
     window = worker.worker.window(worker.batch(rows), Ordered(None, np.append(0, np.cumsum(chosen.rows))))
-    window = worker.search.growing(window, np.ones(len(chosen.rows), np.bool_))
+    window = worker.search.growing(window, np.ones(len(chosen.rows), np.bool_), chosen)
     begin = chosen.first + chosen.start
     end = np.maximum(chosen.first + chosen.rows - worker.search.needs.held_back, begin)
     states = states_reached(worker.typed.plan.nfa, worker.worker.symbols(window), begin, end, chosen.start == 0)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from ostinato.clause.plan.match_plan import MatchPlan
-from ostinato.clause.stream.clause_stream import StreamWorker
+from ostinato.clause.stream.appending_stream import stream_worker
 from ostinato.clause.stream.stream_search import NO_RESULTS
 from ostinato.clause.task.evaluated_plan import EvaluatedPlan
 from ostinato.clause.task.skipping_plan import SkippingPlan
@@ -28,7 +28,7 @@ class SkippingStream:
         self.stored = stored
         self.plan = SkippingPlan(evaluated)
         conditions = condition_places(len(evaluated.plan.row_conditions))
-        self.stream = StreamWorker(evaluated.typed, conditions, settings, fingerprint)
+        self.stream = stream_worker(evaluated.typed, conditions, settings, fingerprint)
 
     def advance(
         self, state: BucketState, arrived: pa.Table | None, watermark_us: int, *, finished: bool = False

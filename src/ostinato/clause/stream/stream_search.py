@@ -20,6 +20,7 @@ from ostinato.clause.plan.rows_around import rows_around
 from ostinato.clause.plan.slicing import margins_of
 from ostinato.clause.query.clause import MatchMode, Output, SkipKind
 from ostinato.clause.task.clause_worker import Window, Worker
+from ostinato.clause.task.neighbour_conditions import Edges
 from ostinato.errors import MatchError
 from ostinato.expressions.syntax import MatchNumber, Navigation, walk
 from ostinato.rows.batches import Mask, OutputRows, joined_rows
@@ -130,7 +131,7 @@ class StreamSearch:
 
         `ended`: the keys that no row follows.
         """
-        window = self.growing(window, ~ended)
+        window = self.growing(window, ~ended, keys)
         spans, known_by_key = self._spans(keys, window, times, known_until, ended)
         searched = self.worker.search(window, spans)
         if self.worker.plan.sequence is not None and not ended.all():
@@ -150,9 +151,14 @@ class StreamSearch:
             results = joined_rows([results, failed] if results.count else [failed])
         return self._remembered(keys, window, spans, searched, next_start, results, ended)
 
-    def growing(self, window: Window, may_grow: Mask) -> Window:
-        """The window in which conditions with NEXT count as true where these keys may still get the row."""
-        return replace(window, may_grow=may_grow) if self.needs.guesses_next else window
+    def growing(self, window: Window, may_grow: Mask, keys: RememberedKeys | None = None) -> Window:
+        """The window in which conditions with NEXT count as true where these keys may still get the row.
+
+        With `keys`, conditions don't fail where they read rows that the state doesn't have. If the rows before a key's
+        start are fewer than the plan reads there, none was dropped: these are the first rows of the key.
+        """
+        edges = None if keys is None else Edges(keys.start >= self.needs.before, may_grow)
+        return replace(window, edges=edges, may_grow=may_grow if self.needs.guesses_next else None)
 
     def _spans(
         self, keys: RememberedKeys, window: Window, times: NDArray[np.int64], known_until: int, ended: Mask

@@ -30,7 +30,7 @@ from ostinato.clause.query.clause import Output
 from ostinato.clause.task.general_conditions import GeneralConditionCheck
 from ostinato.clause.task.located_errors import located
 from ostinato.clause.task.measure_slots import SlotErrors, SlotReader
-from ostinato.clause.task.neighbour_conditions import NeighbourConditions
+from ostinato.clause.task.neighbour_conditions import Edges, NeighbourConditions
 from ostinato.clause.task.sorted_columns import SortedColumns
 from ostinato.errors import MatchError
 from ostinato.expressions.evaluate import evaluate
@@ -53,6 +53,8 @@ class Window:
     row_masks: Sequence[Mask]
     may_grow: Mask | None = None
     """Keys that rows may follow: a condition whose NEXT reads such a row counts as true. None: NEXT is NULL there."""
+    edges: Edges | None = None
+    """The keys that have rows outside of the window. None: there are no other rows."""
     failures: RowFailures | None = None
     """Takes the rows at which conditions fail, where these don't stop the query."""
 
@@ -111,7 +113,7 @@ class Worker:
         if error.row is not None or window.columns.ordered.rows is not None:
             return self.with_key(error, window)
         failures = RowFailures()
-        self._neighbours.masks(window.columns, window.may_grow, failures)
+        self._neighbours.masks(window.columns, window.may_grow, failures, window.edges)
         for row, failure in failures.by_row().items():
             return located(failure, self.bound, window.columns.arrays, row)
         return error
@@ -136,7 +138,10 @@ class Worker:
 
     def symbols(self, window: Window) -> RowSymbols:
         """The symbol of each row: which of its conditions hold."""
-        combined, of_state = self._combined(window, self.task)
+        try:
+            combined, of_state = self._combined(window, self.task)
+        except MatchError as error:
+            raise self._located(error, window) from None
         return symbols_of(combined, of_state, window.columns.count)
 
     def time_us(self, window: Window) -> NDArray[np.int64]:
@@ -186,7 +191,7 @@ class Worker:
     def _combined(self, window: Window, task: Task) -> tuple[list[Mask], list[int]]:
         """The masks that states need, each once, and for each state the index of its mask, or ALWAYS."""
         row_masks = window.row_masks
-        neighbours = self._neighbours.masks(window.columns, window.may_grow, window.failures)
+        neighbours = self._neighbours.masks(window.columns, window.may_grow, window.failures, window.edges)
         timed = self._has_time(window.columns, task)
         masks: list[Mask] = []
         number: dict[tuple[int, int], int] = {(NONE, NONE): ALWAYS}
