@@ -5,9 +5,13 @@ from __future__ import annotations
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.plan.typed_plan import DEFAULT_MAX_PARTIAL_MATCHES
 from ostinato.clause.query.clause import MatchMode, MatchRecognize, Output, SkipKind
+from ostinato.clause.stream.searched_again import why_searched_again
+from ostinato.clause.stream.stream_limits import check_streamable
+from ostinato.errors import QueryError
 from ostinato.explanation.planned_clause import PlannedClause
 from ostinato.explanation.readable import plain_name
 from ostinato.explanation.slicing_text import length_of_time, sliced_steps, slicing_lines
+from ostinato.streams.stream_settings import StreamSettings
 
 _SKIPS = {
     SkipKind.PAST_LAST_ROW: "after its last row",
@@ -48,6 +52,7 @@ def execution_lines(planned: PlannedClause) -> list[str]:
         ("Spark plan", _spark_plan(plan)),
         ("sorting", _sorting(clause)),
         *slicing_lines(planned),
+        ("on a stream", _on_a_stream(planned)),
     ]
     return [f"{label:<15}  {text}" for label, text in pairs if text]
 
@@ -162,4 +167,24 @@ def _sorting(clause: MatchRecognize) -> str:
     return (
         "The Python worker sorts by ORDER BY, then by all columns sent. Spark sorts (the step in brackets) if it "
         "estimates that the input exceeds the memory budget of a task."
+    )
+
+
+def _on_a_stream(planned: PlannedClause) -> str:
+    """The cost of a step; empty for a clause that no stream can run."""
+    plan = planned.plan
+    order = plan.bound.order_by
+    try:
+        check_streamable(plan, planned.columns.types.get(order[0].column) if order else None)
+    except QueryError:
+        return ""
+    reason = why_searched_again(plan, StreamSettings())
+    if reason is None:
+        return (
+            "Each step appends its new rows, and reads old rows only where a match may end. With the options "
+            'emit="early" and forget_keys_after, each step searches the open rows of its keys again.'
+        )
+    return (
+        f"Each step reads and searches the open rows of its keys again, because {reason}. The cost of a step grows "
+        "with the open partial matches."
     )
