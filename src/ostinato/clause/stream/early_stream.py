@@ -78,7 +78,10 @@ class EarlyStream:
     # --- changes ---
 
     def _told(self, rows: OutputRows) -> pa.RecordBatch | None:
-        """Keys, run ids and digests of preliminary rows."""
+        """Keys, run ids and digests of preliminary rows.
+
+        Measures are computed from these values later. So a row may be told again though its measures are the same.
+        """
         if not rows.count:
             return None
         values = [value_bytes(array) for name, array in rows.arrays.items() if name not in (DECIDED, LATE)]
