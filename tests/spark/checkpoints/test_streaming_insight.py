@@ -10,10 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from tests.spark.streams.spark_streams import ABC, START, Source, letters, matching
 
 import ostinato as ost
 from ostinato.errors import OstinatoError
+from ostinato.spark.streams.stream_buckets import HEADER, WAITING
+from ostinato.spark.streams.stream_checkpoint import Checkpoint
 
 
 def test_open_runs_by_key(source: Source) -> None:
@@ -62,6 +65,30 @@ def test_finish_refuses_other_folders_settings_and_open_batches(source: Source) 
     last = max(int(file.name) for file in commits.iterdir() if file.name.isdigit())
     (commits / str(last)).unlink()
     assert code_of(lambda: ost.finish_stream(source.session, source.checkpoint)) == "STREAM_NOT_SETTLED"
+
+
+def test_finish_refuses_damaged_states(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few bytes of a header, or of rows that wait for the watermark, aren't those that the stream wrote."""
+    source.add(letters("1", "abb", 0), letters("1", "c", 60))
+    source.run(source.read().transform(matching(ABC)))
+    buckets = Checkpoint.buckets
+    changed = "overlay({} PLACING X'0123456789' FROM 60)".format
+    damages = {
+        "the header": (HEADER, changed(HEADER)),
+        "a segment of waiting rows": (WAITING, f"transform({WAITING}, segment -> {changed('segment')})"),
+    }
+    for subject, (column, damage) in damages.items():
+
+        def damaged(opened: Checkpoint, column: str = column, damage: str = damage, **options: Any) -> DataFrame:
+            return buckets(opened, **options).withColumn(column, F.expr(damage))
+
+        monkeypatch.setattr(Checkpoint, "buckets", damaged)
+        with pytest.raises(Exception, match="STATE_FORMAT") as caught:
+            source.finish()
+        error = ost.unwrap(caught.value)
+        assert error is not None
+        assert error.message == f"{subject} in the state of this stream can't be read: its checksum is wrong"
+        assert "the checkpoint is damaged" in (error.hint or "")
 
 
 def test_a_checkpoint_of_another_query(source: Source) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -59,6 +60,34 @@ def test_a_statement_runs_on_the_archive_as_on_the_stream(source: Source) -> Non
     expected = ost.sql(text, trades=source.session.createDataFrame(both)).toArrow()
     assert rows(decided, result, source.finish()) == rows(expected)
     assert source.count("open_runs_change") >= 0  # the open runs of the archive count as new
+
+
+def lifetimes(table: pa.Table, silence: timedelta) -> pa.Table:
+    """The rows of each symbol, numbered anew in `life` after each silence that is longer."""
+    last: dict[str | None, datetime] = {}
+    life: dict[str | None, int] = {}
+    numbers = []
+    for symbol, ts in zip(table["symbol"].to_pylist(), table["ts"].to_pylist(), strict=True):
+        life[symbol] = life.get(symbol, 0) + (symbol in last and ts - last[symbol] > silence)
+        last[symbol] = ts
+        numbers.append(life[symbol])
+    return table.append_column("life", pa.array(numbers))
+
+
+@pytest.mark.filterwarnings("ignore:keys are forgotten")
+def test_the_archive_forgets_the_same_keys_as_the_stream(source: Source) -> None:
+    table = trades()
+    past, live = split(table, 250)
+    archive = archive_of(source, past)
+    forgets = {"forget_keys_after": "6 seconds"}
+    decided = archive.transform(ost.match_recognize(CLAUSE, end="open", **forgets)).toArrow()
+    source.add(*pieces(live, 200))
+    result = source.run(source.read().transform(matching(CLAUSE, history=archive, **forgets)))
+    by_life = ost.match(CLAUSE.replace("symbol", "symbol, life"), lifetimes(table, timedelta(seconds=6)))
+    assert rows(decided, result, source.finish()) == rows(by_life.drop_columns("life"))
+    assert by_life["life"].to_pylist().count(0) < by_life.num_rows
+    without = archive.transform(ost.match_recognize(CLAUSE, end="open")).toArrow()
+    assert rows(decided) != rows(without)
 
 
 def test_refused(source: Source) -> None:
