@@ -50,6 +50,8 @@ OVER_SEVERAL = [
     f"{HEAD} PATTERN (A B+ C) DEFINE B AS x / A.y >= 1, C AS sum(B.x) / B.y > 1",
     f"{HEAD} AFTER MATCH SKIP TO NEXT ROW PATTERN (A B* C) WITHIN INTERVAL '4' SECOND DEFINE C AS x / A.y > 0",
     f"{HEAD} ALL MATCHES PATTERN (A B+) MAXLENGTH 4 DEFINE B AS x / A.y >= 1",
+    f"{HEAD} PATTERN (A B+) DEFINE B AS 3 / PREV(y) >= 1",
+    f"{HEAD} PATTERN (A B* C) DEFINE B AS 6 / FIRST(A.y) > 1, C AS 3 % NEXT(y) = 0",
     f"{HEAD} ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN (A B+) DEFINE A AS y < 2, B AS array_agg(B.x)[0] / A.y > 0",
 ]
 """Only conditions over several rows can fail here, by a division by zero. Without ANSI rules, it gives NULL."""

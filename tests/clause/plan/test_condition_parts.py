@@ -105,6 +105,39 @@ def test_a_guarded_division_is_not_computed_for_every_row() -> None:
     assert split("A.x <> 0 AND 10 / A.x > y") == {"run": "LAST(A.x <> 0) AND 10 / LAST(A.x) > y"}
 
 
+@pytest.mark.parametrize(
+    ("condition", "scopes"),
+    [
+        ("10 / PREV(x) > 0", {"neighbours": "10 / PREV(x) > 0"}),
+        ("(x + 10) / NEXT(x + y) > 0", {"neighbours": "(x + 10) / NEXT(x + y) > 0"}),
+        ("CAST(PREV(s) AS INT) > 0", {"neighbours": "CAST(PREV(s) AS INT) > 0"}),
+        ("10 / FIRST(A.x + A.y) > 0", {"run": "10 / FIRST(A.x + A.y) > 0"}),
+        ("coalesce(10 % A.x, 0) > 0", {"run": "coalesce(10 % LAST(A.x), 0) > 0"}),
+        ("hex(PREV(x)) / PREV(x) > 0", {"neighbours": "HEX / PREV(x) > 0"}),
+    ],
+)
+def test_what_fails_for_another_row_is_computed_where_it_is_read(condition: str, scopes: dict[str, str]) -> None:
+    """Otherwise the last row of a key could fail, although no row reads it."""
+    hexed = "CASE WHEN EXISTS(PREV(*)) THEN PREV(hex(x)) ELSE hex(NULL) END"
+    assert split(condition) == {scope: text.replace("HEX", hexed) for scope, text in scopes.items()}
+
+
+@pytest.mark.parametrize(
+    ("condition", "scopes"),
+    [
+        ("PREV(x) / 2 > 0", {"neighbours": "PREV(x / 2 > 0)"}),
+        ("PREV(10 / x) > 0", {"neighbours": "PREV(10 / x > 0)"}),
+        ("10 / x > PREV(x)", {"neighbours": "10 / x > PREV(x)"}),
+        ("to_date(PREV(s), 'y') > DATE '2024-01-01'", {"neighbours": "PREV(to_date(s, 'y') > DATE '2024-01-01')"}),
+        ("CAST(A.s AS INT) > 0", {"run": "LAST(CAST(A.s AS INT) > 0)"}),
+    ],
+)
+def test_what_cannot_fail_or_only_spark_evaluates_is_computed_for_every_row(
+    condition: str, scopes: dict[str, str]
+) -> None:
+    assert split(condition) == scopes
+
+
 def test_where_the_row_may_be_missing_the_value_is_not_always_null() -> None:
     assert split("coalesce(A.x, 0) > x") == {"run": "coalesce(LAST(A.x), 0) > x"}
     assert split("concat_ws(PREV(s), PREV(s)) = 'a'") == {

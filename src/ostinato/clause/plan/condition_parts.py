@@ -23,6 +23,7 @@ from ostinato.clause.plan.navigations import (
     same_row,
     spread,
 )
+from ostinato.expressions.functions.function_table import FUNCTIONS
 from ostinato.expressions.syntax import (
     Aggregate,
     Anchor,
@@ -39,11 +40,13 @@ from ostinato.expressions.syntax import (
     Operator,
     RowClassifier,
     Subscript,
+    children,
     rebuild,
     string_literal,
     walk,
     with_label,
 )
+from ostinato.expressions.types import Settings, parse_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +71,12 @@ def split_condition(condition: Expr, variable: str) -> Condition:
         scope = _scope(conjunct)
         if may_fail(conjunct):
             scope = max(scope, widest)
-            conjuncts_by_scope[scope].extend(lift(guard, guarded=True) for other, guard in before if other < scope)
+            conjuncts_by_scope[scope].extend(
+                lift(guard, scope, guarded=True) for other, guard in before if other < scope
+            )
         widest = max(widest, scope)
         conjuncts_by_scope[scope].append(
-            operands_only(conjunct) if scope == _ROW else lift(conjunct, guarded=bool(before))
+            operands_only(conjunct) if scope == _ROW else lift(conjunct, scope, guarded=bool(before))
         )
         before.append((scope, conjunct))
     return Condition(*map(_conjunction, conjuncts_by_scope))
@@ -131,11 +136,11 @@ _STRICT_FUNCTIONS = frozenset(
 """Functions that are NULL whenever an argument is NULL."""
 
 
-def lift(expr: Expr, *, guarded: bool = False) -> Expr:
+def lift(expr: Expr, scope: int, *, guarded: bool = False) -> Expr:
     """Puts the largest sub-expressions over a single row under one navigation each.
 
     A lifted expression is evaluated for every row. So an expression that may fail isn't lifted where another operand
-    may guard it (`guarded`).
+    may guard it (`guarded`), nor where it reads another row: `10 / PREV(x)` fails only at a row with a predecessor.
     """
     if isinstance(expr, Navigation | Aggregate | Literal | Lambda):
         return expr
@@ -147,7 +152,8 @@ def lift(expr: Expr, *, guarded: bool = False) -> Expr:
         isinstance(other, Navigation) and same_row(first, other) and not depends_on_match(other.operand)
         for other in reads
     )
-    if isinstance(first, Navigation) and one_row and not (guarded and may_fail(expr)):
+    stays = (guarded and may_fail(expr)) or (not is_here(first) and _fails_where_it_is_read(expr, scope))
+    if isinstance(first, Navigation) and one_row and not stays:
         operand = operands_only(expr)
         if is_here(first) or _is_strict(expr):
             return at_row(operand, first)
@@ -155,10 +161,10 @@ def lift(expr: Expr, *, guarded: bool = False) -> Expr:
             # If the row is missing, the expression needn't be NULL: evaluate it without columns.
             without = Navigation(_without_columns(operand), None, Anchor.LAST)
             return Case(None, ((row_exists(first), at_row(operand, first)),), without)
-    return _lift_children(expr, guarded)
+    return _lift_children(expr, scope, guarded)
 
 
-def _lift_children(expr: Expr, guarded: bool) -> Expr:
+def _lift_children(expr: Expr, scope: int, guarded: bool) -> Expr:
     """Lifts each child by itself. In a connective, the children before a child guard it."""
     connective = (
         isinstance(expr, Case)
@@ -170,7 +176,7 @@ def _lift_children(expr: Expr, guarded: bool) -> Expr:
     def lifted(child: Expr) -> Expr:
         nonlocal position
         position += 1
-        return lift(child, guarded=guarded or (connective and position > 1))
+        return lift(child, scope, guarded=guarded or (connective and position > 1))
 
     return rebuild(expr, lifted)
 
@@ -187,13 +193,60 @@ def may_fail(expr: Expr) -> bool:
 
     Overflow doesn't count: queries don't guard against it, and lifting arithmetic saves much time.
     """
-    return any(
+    return any(map(_node_may_fail, walk(expr)))
+
+
+def _node_may_fail(node: Expr) -> bool:
+    return (
         (isinstance(node, Operator) and node.op in _FAILING_OPERATORS)
         or (isinstance(node, Cast) and not node.attempt)
         or isinstance(node, Subscript)
         or (isinstance(node, Call) and node.name in _FAILING_FUNCTIONS)
-        for node in walk(expr)
     )
+
+
+def _fails_where_it_is_read(expr: Expr, scope: int) -> bool:
+    """Whether an expression over another row may fail, and the worker can evaluate it at the rows that read it.
+
+    Spark evaluates all others for every row. A kernel knows divisions only, and everything else would make a condition
+    over the run slow.
+    """
+    return _fails_in_itself(expr) and _worker_evaluates(expr, scope)
+
+
+def _fails_in_itself(expr: Expr) -> bool:
+    """As `may_fail`, without operands of navigations and without divisions by a number, as in `PREV(x) / 2`."""
+    if isinstance(expr, Navigation):
+        return False
+    if _node_may_fail(expr) and not (isinstance(expr, Operator) and _is_number(expr.args[1])):
+        return True
+    return any(map(_fails_in_itself, children(expr)))
+
+
+def _is_number(divisor: Expr) -> bool:
+    return (
+        isinstance(divisor, Literal)
+        and divisor.kind == "number"
+        and any(digit in divisor.text for digit in "123456789")
+    )
+
+
+def _worker_evaluates(expr: Expr, scope: int) -> bool:
+    """Whether the worker knows all nodes that contain one which may fail. The others are lifted by themselves."""
+    if not _fails_in_itself(expr):
+        return True
+    if isinstance(expr, Call):
+        known = _evaluator_knows(expr) if scope == _NEIGHBOURS else expr.name in _KERNEL_FUNCTIONS
+    elif isinstance(expr, Cast):
+        known = scope == _NEIGHBOURS and parse_type(expr.type_text, Settings()) is not None
+    else:
+        known = isinstance(expr, Operator | Case) or (scope == _NEIGHBOURS and not isinstance(expr, Lambda))
+    return known and all(_worker_evaluates(child, scope) for child in children(expr))
+
+
+def _evaluator_knows(call: Call) -> bool:
+    rule = FUNCTIONS.get(call.name)
+    return rule is not None and len(call.args) <= (len(call.args) if rule.at_most is None else rule.at_most)
 
 
 def _is_foldable(expr: Expr) -> bool:
@@ -223,6 +276,7 @@ def _kernel_knows(expr: Expr) -> bool:
 
 
 KERNEL_CONNECTIVES = frozenset(("coalesce", "if", "nullif", "nvl", "ifnull", "greatest", "least"))
+_KERNEL_FUNCTIONS = KERNEL_CONNECTIVES | {"abs", "mod"}
 
 
 def _without_columns(operand: Expr) -> Expr:
