@@ -21,12 +21,13 @@ from tests.rule_sets.rule_streams import RuleStream, of_kind, rule
 
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.plan.slicing import margins_of
+from ostinato.clause.stream.stream_search import needs_of
 from ostinato.errors import MatchError
 from ostinato.expressions.types import Settings
 from ostinato.local.local_clause import match_table
 from ostinato.rows.json_text import as_json
 from ostinato.rows.matches import ranges
-from ostinato.rule_sets.bucket_layout import read_bucket
+from ostinato.rule_sets.bucket_layout import Attempts, read_bucket
 from ostinato.rule_sets.compiled_rule import compile_rule
 from ostinato.streams.bucket_state import read_header, read_rows
 from ostinato.streams.stored_state import Section
@@ -178,15 +179,19 @@ def test_a_new_version_with_the_same_text_loses_nothing(
     DECLINED.answered(rows=bool(found_rows(outputs[0], "r")))
 
 
-def open_rows(stream: RuleStream) -> pa.Table:
-    """The rows of a stream with one rule from the start of each open partial match on."""
+HOLDS_ALL = "PARTITION BY k ORDER BY t, id PATTERN (A B* C) DEFINE A AS TRUE, B AS TRUE, C AS FALSE"
+
+
+def open_rows(stream: RuleStream, name: str) -> pa.Table:
+    """The rows from the start of each open partial match of a rule on."""
     header, _ = read_header(stream.state, "rules")
     rows = read_rows(stream.state.open_rows, Section.OPEN_ROWS)
     if rows is None:
         return SCHEMA.empty_table()
     bucket = read_bucket(header, rows)
-    end = (bucket.first + bucket.rows)[bucket.attempts.key]
-    chosen = ranges(end - bucket.attempts.open, bucket.attempts.open)
+    attempts = bucket.attempts.of_rule(bucket.rules.index(name)) if name in bucket.rules else Attempts.none()
+    end = (bucket.first + bucket.rows)[attempts.key]
+    chosen = ranges(end - attempts.open, attempts.open)
     return pa.Table.from_batches([rows]).take(pa.array(chosen)).select(SCHEMA.names)
 
 
@@ -196,20 +201,20 @@ def test_a_new_version_with_another_text(
     before: str, after: str, table: pa.Table, plan: Plan, changed: int, start: str | None
 ) -> None:
     """It equals a batch over the rows that are released from its step on, and over the open rows of the version before
-    unless it starts with new rows."""
+    unless it starts with new rows. Another rule holds all rows."""
     steps = plan.steps(table)
     stream = RuleStream(SCHEMA, time=("t", "id"))
     with DECLINED.example():
-        compile_rule(rule("r", before), stream.declared)
-        match_plan = compile_rule(rule("r", after), stream.declared).plan.plan
-    if margins_of(match_plan).before or "^" in after:  # it may read stored rows before the open ones
-        start = "new"
+        plan_before = compile_rule(rule("r", before), stream.declared).plan.plan
+        plan_after = compile_rule(rule("r", after), stream.declared).plan.plan
+    if needs_of(plan_before).before and (margins_of(plan_after).before or "^" in after):
+        start = "new"  # it may read the rows before the open ones that the version before kept
     changed = min(changed, len(steps) - 1)
     output, seen = [], SCHEMA.empty_table()
     for number, (rows, watermark) in enumerate(steps):
-        changes = [rule("r", before)] if number == 0 else []
+        changes = [rule("r", before), rule("holds", HOLDS_ALL)] if number == 0 else []
         if number == changed:
-            seen = open_rows(stream) if start is None else seen
+            seen = open_rows(stream, "r") if start is None else seen
             changes = [rule("r", after, 2) if start is None else rule("r", after, 2, start=start)]
         output += stream.step(rows, watermark, *changes)
     output += stream.finish()

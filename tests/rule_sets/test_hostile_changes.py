@@ -9,8 +9,11 @@ import pytest
 from tests.rule_sets.rule_streams import RuleStream, matches, of_kind, rows, rule
 
 import ostinato as ost
-from ostinato.rule_sets.change_files import file_name, last_version
+from ostinato.rule_sets.change_files import file_name, versions
+from ostinato.rule_sets.compiled_rule import CompiledRule
 from ostinato.rule_sets.rule_changes import UnreadableChange, read_change
+from ostinato.rule_sets.rule_output import OutputTable
+from ostinato.rule_sets.rule_search import RuleSearch
 
 AB = "MEASURES A.x AS a, B.x AS b PATTERN (A B) DEFINE A AS kind = 'A', B AS kind = 'B'"
 GOOD = {"id": "r", "version": 1, "text": AB}
@@ -31,8 +34,12 @@ HOSTILE = {
     "version 0": json.dumps({**GOOD, "version": 0}),
     "a huge version": json.dumps({**GOOD, "version": 2**70}),
     "a version that is true": json.dumps({**GOOD, "version": True}),
-    "a text": json.dumps({**GOOD, "version": "1"}),
-    "enabled is a text": json.dumps({**GOOD, "enabled": "false"}),
+    "a version that is a text": json.dumps({**GOOD, "version": "one"}),
+    "a version with a fraction": json.dumps({**GOOD, "version": 1.5}),
+    "a version that is no number": '{"id": "r", "version": NaN, "text": "PATTERN (A)"}',
+    "enabled is a text": json.dumps({**GOOD, "enabled": "off"}),
+    "enabled is misspelt": json.dumps({**GOOD, "enable": False}),
+    "half a character as a field": json.dumps({**GOOD, "\ud800": False}),
     "a text that is a list": json.dumps({**GOOD, "text": []}),
     "no text": json.dumps({**GOOD, "text": None}),
     "a text of a megabyte": json.dumps({**GOOD, "text": AB + " " * (1 << 20)}),
@@ -51,6 +58,86 @@ def test_no_change_stops_the_stream(text: str) -> None:
     output = stream.step(rows("AB"), 2, rule("good", AB), text)
     assert [row["kind"] for row in output] == ["rule_rejected", "rule_changed", "match"]
     assert stream.step(None, 2) == []
+
+
+QUERY = f"SELECT {{}} FROM events MATCH_RECOGNIZE ({AB})"
+UNRUNNABLE = {
+    QUERY.format("a, a"): "DUPLICATE_COLUMN",
+    QUERY.format("*, a"): "DUPLICATE_COLUMN",
+    QUERY.format("a, b AS A"): "DUPLICATE_COLUMN",
+    QUERY.format("b AS k"): "DUPLICATE_COLUMN",
+    QUERY.format("*") + " AS m (x, k, y)": "DUPLICATE_COLUMN",
+    "MEASURES INTERVAL '1' MONTH AS m PATTERN (A) DEFINE A AS kind = 'A'": "TYPE_MISMATCH",
+    "PATTERN (A B) WITHIN INTERVAL '999999999' DAY DEFINE A AS x > 0": "INVALID_WITHIN",
+    "PATTERN (A B) WITHIN 9000000000 HOURS DEFINE A AS x > 0": "INVALID_WITHIN",
+    "PATTERN (A B) WITHIN INTERVAL '106751991' DAY DEFINE A AS x > 0": "INVALID_WITHIN",
+}
+"""Rules that were in force until their first match, which stopped the stream."""
+
+
+@pytest.mark.parametrize(("text", "code"), UNRUNNABLE.items(), ids=UNRUNNABLE)
+def test_a_rule_whose_rows_cannot_be_written_is_rejected(text: str, code: str) -> None:
+    stream = RuleStream()
+    output = stream.step(rows("AB"), 2, rule("good", AB), rule("r", text))
+    assert matches(output) == [("good", 1, {"a": 0, "b": 1})]
+    (rejected,) = of_kind(output, "rule_rejected")
+    assert (rejected["rule"], rejected["message"].split(":")[0]) == ("r", code)
+    assert stream.finish() == []
+
+
+def test_the_longest_within() -> None:
+    stream = RuleStream()
+    stream.step(rows("A"), 1, rule("r", "PATTERN (A B) WITHIN INTERVAL '36500000' DAY DEFINE A AS x >= 0"))
+    assert stream.steps[-1].wake_at_us == 36_500_000 * 86_400_000_000 + 1
+    ends_of_time = rows("A", (1 << 63) - 10)
+    stream.step(ends_of_time, (1 << 63) - 10)
+    assert stream.steps[-1].counts.open_runs == 1
+
+
+def test_keys_under_their_own_names_are_no_measures() -> None:
+    for selected in ("a, k", "K, a", "m.a, m.k"):
+        output = RuleStream().step(rows("AB"), 2, rule("r", QUERY.format(selected) + " AS m"))
+        assert matches(output) == [("r", 1, {"a": 0})]
+    output = RuleStream().step(rows("AB"), 2, rule("r", QUERY.format("k AS who, a")))
+    assert matches(output) == [("r", 1, {"who": "p", "a": 0})]
+
+
+@pytest.mark.parametrize("stage", ["run", "output"])
+def test_a_defect_that_one_rule_meets_suspends_this_rule(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: object, *arguments: object, **options: object) -> object:
+        if any(getattr(each, "rule", each).change.id == "bad" for each in (self, *arguments) if _is_of_rule(each)):
+            raise KeyError("no such thing")
+        return before(self, *arguments, **options)
+
+    owner, name = (RuleSearch, "run") if stage == "run" else (OutputTable, "add_matches")
+    before = getattr(owner, name)
+    monkeypatch.setattr(owner, name, fails)
+    stream = RuleStream()
+    output = stream.step(rows("AB"), 2, rule("bad", AB), rule("good", AB))
+    (report,) = of_kind(output, "rule_suspended")
+    assert report["rule"] == "bad"
+    assert report["message"].startswith("INTERNAL_ERROR: the rule can't run: KeyError: 'no such thing'")
+    assert matches(output) == [("good", 1, {"a": 0, "b": 1})]
+
+
+def _is_of_rule(value: object) -> bool:
+    return isinstance(value, RuleSearch | CompiledRule)
+
+
+def test_an_error_of_the_machine_suspends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*arguments: object, **options: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(RuleSearch, "run", fails)
+    with pytest.raises(MemoryError):
+        RuleStream().step(rows("AB"), 2, rule("r", AB))
+
+
+@pytest.mark.parametrize("version", ["7", " 7 ", 7.0])
+def test_numbers_and_booleans_of_tables_may_be_texts(version: object) -> None:
+    change = read_change(json.dumps({**GOOD, "version": version, "enabled": "False"}))
+    assert (change.version, change.enabled) == (7, False)
+    assert read_change(json.dumps({**GOOD, "enabled": None})).enabled
 
 
 def test_thousands_of_changes_in_one_step() -> None:
@@ -74,7 +161,7 @@ def test_keys_that_are_null_and_ties_of_time() -> None:
 )
 def test_ids_with_odd_characters_are_names_of_files(tmp_path: Path, id: str) -> None:
     assert [ost.write_rule(tmp_path / "rules", id, AB) for _ in range(2)] == [1, 2]
-    assert last_version(tmp_path / "rules", id) == 2
+    assert versions(tmp_path / "rules", id) == {1, 2}
     names = sorted(entry.name for entry in (tmp_path / "rules").iterdir())
     assert names == [file_name(id, 1), file_name(id, 2)]
     assert not names[0].startswith((".", "_"))
@@ -91,3 +178,15 @@ def test_a_version_is_never_written_twice(tmp_path: Path) -> None:
         ost.write_rule(tmp_path, "r", AB, options={"at_start": "kept"})
     with pytest.raises(ost.QueryError, match="INVALID_RULE"):
         ost.write_rule(tmp_path, "r", AB, version=0)
+
+
+def test_files_with_other_names_count_as_versions(tmp_path: Path) -> None:
+    """A tool may upload changes under names of its own."""
+    (tmp_path / "uploaded-42.json").write_text(json.dumps({**GOOD, "version": 7}))
+    (tmp_path / "wrong.json").write_text(json.dumps({**GOOD, "version": 9, "enable": True}))
+    (tmp_path / "other.json").write_text(json.dumps({**GOOD, "id": "other", "version": 20}))
+    (tmp_path / "broken.json").write_bytes(b"\xff{")
+    (tmp_path / "folder.json").mkdir()
+    assert ost.suspend_rule(tmp_path, "r", "slow") == 10
+    with pytest.raises(ost.QueryError, match="RULE_VERSION_EXISTS"):
+        ost.write_rule(tmp_path, "r", AB, version=7)

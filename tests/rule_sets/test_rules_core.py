@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pyarrow as pa
-from tests.rule_sets.rule_streams import RuleStream, matches, of_kind, rows, rule
+from tests.rule_sets.rule_streams import LETTERS, RuleStream, matches, of_kind, rows, rule
 
 from ostinato.calls.id_columns import IdColumns
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.local.local_clause import match_table
+from ostinato.rule_sets.rules_core import RulesCore
 
 AB = "MEASURES A.x AS a, B.x AS b PATTERN (A B) DEFINE A AS kind = 'A', B AS kind = 'B'"
 ABC = "MEASURES A.x AS a, C.x AS c PATTERN (A B* C) DEFINE A AS kind = 'A', B AS kind = 'B', C AS kind = 'C'"
@@ -161,7 +163,9 @@ def test_a_rule_beyond_its_limit_is_suspended_and_a_new_version_revives_it() -> 
     hungry = rule("hungry", ABC, max_state_bytes=100)
     output = stream.step(rows("ABBBBBBBBB"), 10, hungry, rule("pairs", AB))
     (report,) = of_kind(output, "rule_suspended")
-    assert report["message"].startswith("RULE_STATE_TOO_LARGE: its open partial matches hold 10 rows")
+    assert report["message"].startswith(
+        "RULE_STATE_TOO_LARGE: the rows of its open partial matches take 340 bytes, more than 100"
+    )
     assert matches(output) == [("pairs", 1, {"a": 0, "b": 1})]
     assert stream.steps[-1].counts.open_runs == 0
     assert matches(stream.step(rows("ABC", 11), 13, rule("hungry", ABC, 2))) == [
@@ -325,3 +329,124 @@ def test_open_partial_matches_of_a_removed_rule_may_be_timeouts() -> None:
     )
     output = stream.step(None, 2, rule("r", "", 2, enabled=False, at_end="finish"))
     assert matches(output) == [("r", 1, {"a": 0, "c": None})]
+
+
+def test_one_large_row_suspends_only_a_rule_that_holds_it() -> None:
+    schema = pa.schema([*LETTERS, pa.field("note", pa.string())])
+
+    def noted(letter: str, at: int, key: str, note: str) -> pa.Table:
+        return rows(letter, at, key).append_column("note", pa.array([note]))
+
+    stream = RuleStream(schema, max_state_bytes=10_000)
+    stream.step(pa.concat_tables([noted("A", 1, f"k{i}", "-") for i in range(100)]), 1, rule("r", ABC))
+    assert of_kind(stream.step(noted("Z", 2, "other", "x" * 100_000), 2), "rule_suspended") == []
+    (report,) = of_kind(stream.step(noted("A", 3, "other", "x" * 9_000), 3), "rule_suspended")
+    assert report["message"].startswith("RULE_STATE_TOO_LARGE: the rows of its open partial matches take 13,132 bytes")
+
+
+def test_a_rule_cannot_raise_the_limits_of_the_call() -> None:
+    stream = RuleStream(max_state_bytes=100, max_errors=1)
+    output = stream.step(rows("ABBBBB"), 6, rule("r", ABC, max_state_bytes=1 << 40))
+    assert of_kind(output, "rule_suspended") != []
+    divides = rule("s", "PATTERN (A) DEFINE A AS 1 / (x - x) > 0", max_errors=1_000)
+    assert of_kind(RuleStream(max_errors=1).step(rows("AB"), 2, divides), "rule_suspended") != []
+
+
+def test_only_rows_of_the_step_count_as_its_errors() -> None:
+    """Neither those of earlier steps that are still open, nor those that only other rules hold."""
+    fails = "1 / (x - x)"
+    own = rule("own", f"PATTERN (A B* C) DEFINE A AS kind = 'A', B AS kind <> 'B' OR {fails} > 0, C AS kind = 'C'")
+    seldom = rule("seldom", f"PATTERN (A) DEFINE A AS kind = 'B' AND {fails} > 0")
+    stream = RuleStream(max_errors=2)
+    stream.step(rows("A"), 1, rule("holds", ABC), own, seldom)
+    for at in range(2, 8):
+        output = stream.step(rows("B", at), at)
+        assert sorted((row["kind"], row["rule"]) for row in output) == [("error", "own"), ("error", "seldom")]
+    output = stream.step(rows("BBB", 8), 10)
+    assert {row["rule"] for row in of_kind(output, "rule_suspended")} == {"own", "seldom"}
+
+
+def test_a_condition_over_several_rows_that_fails_is_an_error_row_and_the_rest_goes_on() -> None:
+    text = "MEASURES A.x AS a, B.x AS b PATTERN (A B) DEFINE A AS kind = 'A', B AS 1 / (B.x - {} - 1) >= 0"
+    for other in ("A.x", "sum(A.x)"):  # read from the row before, and from the run
+        stream = RuleStream()
+        output = stream.step(rows("A"), 1, rule("r", text.format(other)))
+        output += stream.step(rows("B", 2).set_column(3, "x", pa.array([1])), 2)
+        output += stream.step(pa.concat_tables([rows("A", 3), rows("B", 4).set_column(3, "x", pa.array([4]))]), 4)
+        assert matches(output) == [("r", 1, {"a": 0, "b": 4})]
+        (error,) = of_kind(output, "error")
+        assert (error["k"], error["began"].microsecond) == ("p", 2)
+        assert json.loads(error["measures"]) == {"k": "p", "at": "1970-01-01 00:00:00.000002", "kind": "B", "x": 1}
+        assert error["message"].startswith("DIVIDE_BY_ZERO")
+        assert of_kind(output, "rule_suspended") == []
+
+
+def test_conditions_over_several_rows_count_as_errors() -> None:
+    text = "PATTERN (A B) DEFINE A AS kind = 'A', B AS 1 / (B.x - B.x + sum(A.x) - sum(A.x)) >= 0"
+    output = RuleStream(max_errors=2).step(rows("AXAXAX"), 6, rule("r", text), rule("good", AB))
+    (report,) = of_kind(output, "rule_suspended")
+    assert report["message"].startswith("RULE_FAILS_TOO_OFTEN: it can't evaluate more than 2 rows")
+    assert len(of_kind(RuleStream(max_errors=3).step(rows("AXAXAX"), 6, rule("r", text)), "error")) == 3
+
+
+def test_an_aggregate_of_a_measure_that_fails_is_an_error_row() -> None:
+    text = "MEASURES sum(9223372036854775807 - x) AS s PATTERN (A+) DEFINE A AS kind = 'A'"
+    output = RuleStream().step(rows("AAB"), 3, rule("r", text))
+    (error,) = of_kind(output, "error")
+    assert (error["began"].microsecond, error["ended"].microsecond, "measures" in error) == (1, 2, False)
+    assert of_kind(output, "rule_suspended") == []
+
+
+def test_a_changed_rule_sees_no_rows_that_only_other_rules_hold() -> None:
+    after_a = "MEASURES B.x AS b PATTERN (B) DEFINE B AS kind = 'B' AND PREV(kind) = 'A'"
+    begins = "MEASURES B.x AS b PATTERN (^ B) DEFINE B AS kind = 'B'"
+    for text, expected in ((after_a, []), (begins, [("r", 2, {"b": 0})])):
+        for others in ((), (rule("holds", ABC),)):
+            stream = RuleStream()
+            stream.step(rows("A"), 1, rule("r", AB.replace("'A'", "'Q'")), *others)
+            assert matches(stream.step(rows("B", 2), 2, rule("r", text, 2))) == expected
+
+
+def test_a_changed_rule_sees_the_rows_before_that_its_version_before_kept() -> None:
+    after_a = "MEASURES B.x AS b PATTERN (B) DEFINE B AS kind = 'B' AND PREV(kind) = 'A'"
+    stream = RuleStream()
+    stream.step(rows("A"), 1, rule("r", after_a))
+    assert matches(stream.step(rows("B", 2), 2, rule("r", f"{after_a} AND x < 9", 2))) == [("r", 2, {"b": 0})]
+
+
+def test_removals_are_reported_whatever_the_state_of_the_rule() -> None:
+    stream = RuleStream()
+    (report,) = stream.step(None, 0, rule("unknown", "", enabled=False))
+    assert (report["kind"], report["message"]) == (
+        "rule_changed",
+        "nothing to remove: no rule of this name is in force",
+    )
+    for reason, kind in ((None, "rule_changed"), ("slow", "rule_suspended")):
+        stream = RuleStream()
+        stream.step(rows("ABBBB"), 5, rule("hungry", ABC, max_state_bytes=100))
+        options = {} if reason is None else {"reason": reason}
+        (report,) = stream.step(None, 5, rule("hungry", "", 2, enabled=False, **options))
+        assert (report["kind"], report["rule"], report["version"]) == (kind, "hungry", 2)
+    (report,) = stream.step(None, 5, rule("hungry", "", 3, enabled=False))  # a suspension of the change log
+    assert (report["kind"], report["message"]) == ("rule_changed", "removed")
+
+
+class TableStream(RuleStream):
+    """One bucket of rules from a static table. Every step has a new core, as after a restart."""
+
+    table: tuple[str, ...] = ()
+
+    def core(self) -> RulesCore:
+        return RulesCore(self.declared, "rules", self.late, self.table)
+
+
+def test_a_static_table_is_applied_once_whatever_worker_takes_the_step() -> None:
+    stream = TableStream()
+    stream.table = (rule("r", AB).to_json(), rule("r", ABC).to_json())
+    assert [row["kind"] for row in stream.step(rows("AB"), 2)] == ["rule_rejected", "rule_changed", "match"]
+    assert [row["kind"] for row in stream.step(rows("AB", 3), 4)] == ["match"]
+    stream.table = (rule("r", AB.replace("'A'", "'Z'")).to_json(), rule("s", AB).to_json())
+    output = stream.step(None, 4)
+    assert [(row["kind"], row["rule"]) for row in output] == [("rule_rejected", "r"), ("rule_changed", "s")]
+    assert stream.step(None, 4) == []
+    assert [row["rule"] for row in of_kind(stream.step(rows("AB", 5), 6), "match")] == ["r", "s"]

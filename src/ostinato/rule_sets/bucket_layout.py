@@ -102,10 +102,10 @@ class StoredAttempts:
         position = self._position[attempts.key]
         return attempts.select(position >= 0), position[position >= 0]
 
-    def open_elsewhere(self, name: str) -> int:
-        """The open rows of keys that aren't in the layout."""
+    def elsewhere(self, name: str) -> Attempts:
+        """The attempts on keys that aren't in the layout."""
         attempts = self.of_rule(name)
-        return int(attempts.open[self._position[attempts.key] < 0].sum())
+        return attempts.select(self._position[attempts.key] < 0)
 
 
 NEW_BUCKET = RuleBucket("", (), np.empty(0, np.int64), Attempts.none(), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,12 +17,17 @@ from ostinato.rows.column_names import ORDINAL
 from ostinato.rows.match_ids import tie_ordinals
 from ostinato.rows.matches import ranges
 from ostinato.rows.ordering import order_rows
+from ostinato.rule_sets import change_reports as reports
 from ostinato.rule_sets.bucket_layout import Attempts, RuleBucket, StoredAttempts
-from ostinato.rule_sets.key_rows import KeyRows
+from ostinato.rule_sets.compiled_rule import CompiledRule
+from ostinato.rule_sets.key_rows import KeyRows, bytes_until
 from ostinato.rule_sets.rule_changes import RuleChange
+from ostinato.rule_sets.rule_errors import as_error_of_rule
 from ostinato.rule_sets.rule_output import OutputTable
-from ostinato.rule_sets.rule_search import RuleSearch, Standing
-from ostinato.rule_sets.rules_in_force import Applied, Report, ReportKind, RuleRecord
+from ostinato.rule_sets.rule_search import RuleOutcome
+from ostinato.rule_sets.rule_set import RuleRecord
+from ostinato.rule_sets.rules_in_force import Applied
+from ostinato.rule_sets.standings import Standing, attempts_of, standing_at, stored_standing
 from ostinato.streams.bucket_state import Rows
 from ostinato.streams.intake import Intake
 from ostinato.streams.record_batches import joined
@@ -45,7 +51,7 @@ class BucketStep:
         known_before: int,
         decided_us: int,
         finished: bool,
-        reports: bool,
+        tells: bool,
     ) -> None:
         self.core = core
         self.declared = core.declared
@@ -54,8 +60,8 @@ class BucketStep:
         self.intake = intake
         self.known_before = known_before
         self.finished = finished
-        self.reports = reports
-        self.records: dict[str, RuleRecord] = dict(applied.records)
+        self.tells = tells
+        self.records: dict[str, RuleRecord] = dict(applied.rules.records)
         self.output = OutputTable(core.declared, core.output, decided_us)
         self.released: pa.RecordBatch | None = None
         """The released rows with their numbers."""
@@ -68,9 +74,9 @@ class BucketStep:
         """The bucket after the step. Output rows and counts are collected on the way."""
         if self.intake.late is not None and self.core.late == "show":
             self.output.add_late(self.intake.late)
-        if self.reports:
-            for report in self.applied.rejected:
-                self.output.add_report(report)
+        if self.tells:
+            for rejection in self.applied.rejected:
+                self.output.add_report(reports.rejected(rejection))
         self._end_removed()
         layout = self._layout()
         self._numbered(layout)
@@ -153,7 +159,8 @@ class BucketStep:
         timed = (attempts.open > 0) & (within < _NEVER)
         last = bucket.first + bucket.rows
         start = (last[attempts.key] - attempts.open)[timed]
-        ends[timed] = self.core.gate.times(bucket.open_rows)[start] + within[timed]
+        begins = self.core.gate.times(bucket.open_rows)[start]
+        ends[timed] = np.minimum(begins, _NEVER - 1 - within[timed]) + within[timed]
         return ends
 
     def _within_us(self, name: str) -> int:
@@ -179,64 +186,79 @@ class BucketStep:
 
     def _searched(self, name: str, stored: StoredAttempts, rows: KeyRows) -> tuple[Standing, Rows] | None:
         """Where the rule stands after the step, and the rows that it needs; None if it was suspended."""
-        record = self.records[name]
-        standing = self._standing(name, stored, rows)
+        change = self.records[name].change
         try:
-            search = self.core.search_of(record.change)
+            search = self.core.search_of(change)
+            standing = self._standing(name, stored, rows)
             self._tell_change(name, stored, rows, standing)
             if not rows.count:
                 return standing, rows.key_at[1:]
             outcome = search.run(rows, standing, self.intake.known_until, finished=self.finished)
-        except OstinatoError as failure:
-            self._suspend(record, failure)
-            return None
-        self.matches += outcome.matches
-        for row, error in sorted(outcome.failed.items()):
-            self.output.add_error(record.change, error, rows, row)
-        self.output.add_matches(search.rule, outcome.results)
-        too_large = self._too_large(search, rows, outcome.standing, stored.open_elsewhere(name))
-        if too_large is not None:
-            self._suspend(record, too_large)
+            self._add_outcome(search.rule, rows, outcome)
+            self._check_bytes(search.rule, rows, outcome.standing, stored.elsewhere(name))
+        except Exception as error:
+            self.records[name] = RuleRecord(change, suspended=True)
+            self.suspended.append(name)
+            self.output.add_report(reports.suspended(change, as_error_of_rule(error)))
             return None
         return outcome.standing, outcome.needed_from
 
-    def _suspend(self, record: RuleRecord, failure: OstinatoError) -> None:
-        change = record.change
-        self.records[change.id] = RuleRecord(change, record.seen, suspended=True)
-        self.suspended.append(change.id)
-        until = "the rule is suspended for the keys of this bucket until a new version comes"
-        self.output.add_report(Report("rule_suspended", change.id, change.version, f"{failure.one_line()}; {until}"))
+    def _add_outcome(self, rule: CompiledRule, rows: KeyRows, outcome: RuleOutcome) -> None:
+        for row, error in sorted(outcome.failed.items()):
+            self.output.add_error(rule.change, error, rows, row)
+        self.output.add_matches(rule, outcome.results)
+        self.matches += outcome.matches
 
     def _standing(self, name: str, stored: StoredAttempts, rows: KeyRows) -> Standing:
         """Where the rule stands before the step: as stored, or where a new version starts."""
-        first, stored_end = rows.key_at[:-1], rows.stored_end
-        zeros = np.zeros(len(first), np.int64)
         change = self.records[name].change
         if name in self.applied.added:
-            begin = first if change.options.start == "kept" else stored_end
-            return Standing(begin, begin, zeros, begin, begin)
-        if name in self.applied.changed and change.options.start == "new":
-            return Standing(stored_end, stored_end, zeros, stored_end, stored_end)
-        standing = stored_standing(name, stored, rows)
-        if name in self.applied.changed:
-            return Standing(standing.visible_from, standing.start, zeros, standing.start, standing.start)
-        return standing
+            return standing_at(rows.key_at[:-1] if change.options.start == "kept" else rows.stored_end)
+        if name not in self.applied.changed:
+            return stored_standing(name, stored, rows)
+        if change.options.start == "new":
+            return standing_at(rows.stored_end)
+        return self._searched_anew(name, stored_standing(name, stored, rows))
 
-    def _too_large(self, search: RuleSearch, rows: KeyRows, standing: Standing, elsewhere: int) -> MatchError | None:
-        """The error if the rule's open rows take more bytes than its limit, by the average size of a row."""
-        open_rows = int((rows.key_at[1:] - standing.start).sum()) + elsewhere
-        if self.finished or open_rows * rows.row_bytes <= search.rule.max_state_bytes:
-            return None
-        return MatchError(
-            "RULE_STATE_TOO_LARGE",
-            f"its open partial matches hold {open_rows:,} rows, more than {search.rule.max_state_bytes:,} bytes",
-            hint="bound the pattern with WITHIN, tighten DEFINE, or raise max_state_bytes",
-        )
+    def _searched_anew(self, name: str, before: Standing) -> Standing:
+        """The new version goes on from the open starts of the version before. It also sees the earlier rows that this
+        version kept, but not those that only other rules hold: then its matches would depend on these rules."""
+        if self.core.search_of(self.records[name].change).rule.order is not None:
+            return standing_at(before.start, before.visible_from)  # a funnel reads no row before its first one
+        try:
+            kept = self.core.search_of(self.applied.changed[name]).rows_before
+        except OstinatoError:  # this version of Ostinato can't run it
+            kept = 0
+        return standing_at(before.start, np.maximum(before.visible_from, before.start - kept))
+
+    def _check_bytes(self, rule: CompiledRule, rows: KeyRows, standing: Standing, elsewhere: Attempts) -> None:
+        """Raises RULE_STATE_TOO_LARGE if the rule's open rows take more bytes than its limit."""
+        if self.finished:
+            return
+        taken = rows.bytes_from(standing.start)
+        if elsewhere.open.any():
+            end = (self.bucket.first + self.bucket.rows)[elsewhere.key]
+            taken += float((self._stored_bytes_until[end] - self._stored_bytes_until[end - elsewhere.open]).sum())
+        if taken > rule.max_state_bytes:
+            raise MatchError(
+                "RULE_STATE_TOO_LARGE",
+                f"the rows of its open partial matches take {taken:,.0f} bytes, more than {rule.max_state_bytes:,}",
+                hint="bound the pattern with WITHIN, tighten DEFINE, or raise max_state_bytes",
+            )
+
+    @cached_property
+    def _stored_bytes_until(self) -> NDArray[np.float64]:
+        """For each stored row, and for the end, the bytes of all rows before it."""
+        columns = [] if self.bucket.open_rows is None else self.bucket.open_rows.columns
+        return bytes_until(columns, int(self.bucket.rows.sum()))
 
     # --- changes ---
 
     def _end_removed(self) -> None:
         """Ends the open partial matches of removed rules."""
+        if self.tells:
+            for name in sorted(self.applied.removed_in_vain):
+                self.output.add_report(reports.removed_in_vain(self.records[name].change))
         if not self.applied.removed:
             return
         no_rows = np.empty(0, np.int64)
@@ -245,46 +267,34 @@ class BucketStep:
         for name, before in sorted(self.applied.removed.items()):
             open_keys = int((stored.of_rule(name).open > 0).sum())
             change = self.records[name].change
-            reason = change.options.reason
-            message = "removed" if reason is None else f"suspended by a change: {reason}"
-            if open_keys:
-                message += f"; open partial matches of {open_keys:,} keys ended"
             if open_keys and change.options.at_end == "finish":
-                message += " as at the end of input"
                 self._finish_removed(name, before, stored, self._rows(all_keys))
-            if self.reports or open_keys:
-                kind: ReportKind = "rule_changed" if reason is None else "rule_suspended"
-                self.output.add_report(Report(kind, name, change.version, message))
+            if self.tells or open_keys:
+                self.output.add_report(reports.removed(change, open_keys))
 
     def _finish_removed(self, name: str, before: RuleChange, stored: StoredAttempts, rows: KeyRows) -> None:
         """The rows that the end of input would give for the stored rows."""
         try:
             search = self.core.search_of(before)
             outcome = search.run(rows, stored_standing(name, stored, rows), self.known_before, finished=True)
-        except OstinatoError as failure:
-            self.output.add_report(Report("rule_suspended", name, before.version, failure.one_line()))
-            return
-        self.matches += outcome.matches
-        self.output.add_matches(search.rule, outcome.results)
+            self._add_outcome(search.rule, rows, outcome)
+        except Exception as error:
+            self.output.add_report(reports.suspended(before, as_error_of_rule(error)))
 
     def _tell_change(self, name: str, stored: StoredAttempts, rows: KeyRows, standing: Standing) -> None:
         """Reports an added or changed rule, and what it starts with."""
         change = self.records[name].change
         open_keys = int((standing.start < rows.stored_end).sum())
         if name in self.applied.added:
-            message = "added; it sees the rows from now on"
-            if change.options.start == "kept":
-                message = f"added; it starts with the rows that {open_keys:,} keys still hold"
+            report = reports.added(change, open_keys)
         elif name in self.applied.changed:
-            version = self.applied.changed[name].version
-            message = f"changed from version {version}; open partial matches of {open_keys:,} keys are searched anew"
             if change.options.start == "new":
                 open_keys = int((stored.of_rule(name).open > 0).sum())
-                message = f"changed from version {version}; open partial matches of {open_keys:,} keys ended"
+            report = reports.changed(change, self.applied.changed[name], open_keys)
         else:
             return
-        if self.reports or open_keys:
-            self.output.add_report(Report("rule_changed", name, change.version, message))
+        if self.tells or open_keys:
+            self.output.add_report(report)
 
     # --- the bucket after the step ---
 
@@ -306,7 +316,7 @@ class BucketStep:
         parts = [self._untouched_attempts(tuple(standings), new_number)]
         numbers = int(untouched.sum()) + np.arange(len(kept))
         for number, standing in enumerate(standings.values()):
-            parts.append(_attempts(number, numbers, standing, rows.key_at[1:], stays_from, kept))
+            parts.append(attempts_of(number, numbers, standing, rows.key_at[1:], stays_from, kept))
         first = bucket.first[untouched]
         chosen = np.concatenate(
             [ranges(first, bucket.rows[untouched]), layout.rows[ranges(stays_from[kept], stay[kept])]]
@@ -324,31 +334,3 @@ class BucketStep:
             return attempts
         moved = attempts._replace(rule=new_rule[attempts.rule], key=new_number[attempts.key])
         return moved.select((moved.rule >= 0) & (moved.key >= 0))
-
-
-def stored_standing(name: str, stored: StoredAttempts, rows: KeyRows) -> Standing:
-    """Where the rule stood after the step before."""
-    attempts, key = stored.laid_out(name)
-    first, stored_end = rows.key_at[:-1], rows.stored_end
-    standing = Standing(first.copy(), stored_end.copy(), np.zeros_like(first), stored_end.copy(), first.copy())
-    standing.visible_from[key] += attempts.hidden
-    standing.start[key] -= attempts.open
-    standing.number[key] = attempts.number
-    standing.reported_until[key] -= attempts.unreported
-    standing.covered_until[key] += attempts.covered
-    return standing
-
-
-def _attempts(rule: int, numbers: Rows, standing: Standing, key_end: Rows, stays_from: Rows, kept: Rows) -> Attempts:
-    """The attempts of one rule on the laid-out keys that keep rows, without those that remember nothing."""
-    end, begin = key_end[kept], stays_from[kept]
-    attempts = Attempts(
-        rule=np.full(len(kept), rule),
-        key=numbers,
-        open=end - standing.start[kept],
-        hidden=np.maximum(standing.visible_from[kept] - begin, 0),
-        number=standing.number[kept],
-        unreported=end - np.maximum(standing.reported_until[kept], begin),
-        covered=np.maximum(standing.covered_until[kept] - begin, 0),
-    )
-    return attempts.select(np.logical_or.reduce([column > 0 for column in attempts[2:]]))

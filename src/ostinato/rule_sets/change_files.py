@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
 from pathlib import Path
 from urllib.parse import quote
 
 from ostinato.calls.options import a_path
 from ostinato.errors import QueryError
-from ostinato.rule_sets.rule_changes import RuleChange, RuleOptions
+from ostinato.rule_sets.rule_changes import RuleChange, RuleOptions, UnreadableChange, read_change
 
 _SUFFIX = ".json"
+_OWN_NAME = re.compile(r"(?P<stem>.+)\.v(?P<version>\d{8,})\.json", re.ASCII)
+_MOST_BYTES = 1 << 20
+"""Longer files aren't changes."""
 _LONGEST_STEM = 150
 """Of a file's name, in characters. The end of a longer name is replaced by a hash."""
 _ATTEMPTS = 100
@@ -32,9 +36,10 @@ def write_change(
     path = Path(a_path("folder", folder))
     read_options = RuleOptions.read(options)
     for _ in range(_ATTEMPTS):
-        number = last_version(path, id) + 1 if version is None else version
+        known = versions(path, id)
+        number = max(known, default=0) + 1 if version is None else version
         change = RuleChange(id, number, text, enabled, read_options)
-        if _create(path, change):
+        if number not in known and _create(path, change):
             return change
         if version is not None:
             break
@@ -45,11 +50,30 @@ def write_change(
     )
 
 
-def last_version(folder: Path, id: str) -> int:
-    """The highest version of a rule in the folder; 0 if there is none."""
-    start = f"{_stem(id)}.v"
-    versions = [name.removeprefix(start).removesuffix(_SUFFIX) for name in _names(folder) if name.startswith(start)]
-    return max((int(version) for version in versions if version.isdecimal()), default=0)
+def versions(folder: Path, id: str) -> set[int]:
+    """The versions of a rule in the folder. Names of our own tell; of other files, the contents do."""
+    stem, found = _stem(id), set()
+    for file in folder.glob(f"*{_SUFFIX}") if folder.is_dir() else ():
+        own = _OWN_NAME.fullmatch(file.name)
+        if own is None:
+            rule, version = _rule_in(file)
+        else:
+            rule, version = (id if own["stem"] == stem else None), int(own["version"])
+        if rule == id and version is not None:
+            found.add(version)
+    return found
+
+
+def _rule_in(file: Path) -> tuple[str | None, int | None]:
+    """The rule and the version in a file, as far as it can be read."""
+    try:
+        with file.open("rb") as content:
+            change = read_change(content.read(_MOST_BYTES).decode(errors="replace"))
+    except UnreadableChange as error:
+        return error.rule, error.version
+    except OSError:
+        return None, None
+    return change.id, change.version
 
 
 def _create(folder: Path, change: RuleChange) -> bool:
@@ -84,7 +108,3 @@ def _stem(id: str) -> str:
     if len(stem) > _LONGEST_STEM:
         stem = f"{stem[:_LONGEST_STEM]}~{hashlib.sha256(id.encode()).hexdigest()[:16]}"
     return stem
-
-
-def _names(folder: Path) -> list[str]:
-    return [entry.name for entry in folder.glob(f"*{_SUFFIX}")] if folder.is_dir() else []

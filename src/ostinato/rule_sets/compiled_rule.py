@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -18,10 +19,11 @@ from ostinato.errors import QueryError, errors_quoting
 from ostinato.expressions.evaluate import PreparedExpression, prepare
 from ostinato.expressions.parsing import parse_expression
 from ostinato.expressions.render import quote
-from ostinato.expressions.syntax import Column
+from ostinato.expressions.syntax import Column, ColumnRef
 from ostinato.funnels.funnel_clause import ORDER_COLUMN
 from ostinato.rows.column_leaves import by_column_name
 from ostinato.rows.column_names import PREFIX
+from ostinato.rows.json_text import as_json
 from ostinato.rule_sets.declaration import Declaration
 from ostinato.rule_sets.rule_changes import RuleChange
 from ostinato.rule_sets.rule_texts import read_rule
@@ -40,6 +42,8 @@ class CompiledRule:
     plan: EvaluatedPlan
     max_state_bytes: int
     max_errors: int
+    shown: tuple[int, ...]
+    """The positions of the selected columns that are measures."""
     order: PreparedExpression | None = None
     """For a funnel: the value that orders events of one time."""
 
@@ -51,10 +55,11 @@ class CompiledRule:
         assert isinstance(column, Column)
         return column.name
 
-    @property
-    def measured_columns(self) -> tuple[str, ...]:
-        """The output columns that the user's text names."""
-        return tuple(name for name in self.plan.plan.bound.output_names if name not in _OWN)
+    def measures(self, output: pa.Table) -> pa.Array:
+        """The measures of the clause's rows, as JSON."""
+        own = [name for name in output.column_names if name not in _OWN]
+        selected = self.query.select(output.select(own), self.plan.settings)
+        return as_json(selected.select(list(self.shown)), self.plan.settings)
 
 
 _OWN = (BEGAN, ENDED, MATCH_ID)
@@ -79,17 +84,23 @@ def compile_rule(change: RuleChange, declared: Declaration) -> CompiledRule:
             _check_declared(plan, declared)
         check_streamable(plan, schema.field(declared.time[0]).type)
     options, limits = change.options, declared.limits
-    most = options.max_partial_matches or limits.max_partial_matches
+    most = _lower(options.max_partial_matches, limits.max_partial_matches)
     rule = CompiledRule(
         change,
         query,
         EvaluatedPlan(plan, schema, declared.settings, Limits(most)),
-        options.max_state_bytes or limits.max_state_bytes,
-        options.max_errors or limits.max_errors,
+        _lower(options.max_state_bytes, limits.max_state_bytes),
+        _lower(options.max_errors, limits.max_errors),
+        _shown(query, [name for name in plan.bound.output_names if name not in _OWN], declared),
         order,
     )
-    _check_selected(rule)
+    rule.measures(rule.plan.output_schema.empty_table())  # a SELECT list that can't be evaluated or written
     return rule
+
+
+def _lower(of_rule: int | None, of_call: int) -> int:
+    """A rule can't raise a limit of the call: its author may be a customer of the one who runs the stream."""
+    return of_call if of_rule is None else min(of_rule, of_call)
 
 
 def _times_of(time: str) -> tuple[Measure, Measure]:
@@ -123,10 +134,21 @@ def _check_declared(plan: MatchPlan, declared: Declaration) -> None:
         )
 
 
-def _check_selected(rule: CompiledRule) -> None:
-    """Raises for a SELECT list that can't be evaluated: it is run once over no rows."""
-    no_rows = rule.plan.output_schema.empty_table().select(list(rule.measured_columns))
-    rule.query.select(no_rows, rule.plan.settings)
+def _shown(query: ClauseQuery, columns: Sequence[str], declared: Declaration) -> tuple[int, ...]:
+    """The positions of the selected columns but the keys, which the output of rules has anyway."""
+    fold = str if declared.settings.case_sensitive else str.lower
+    renamed = query.renamed(columns)
+    keys = {new: fold(old) for new, old in zip(renamed, columns, strict=True) if old in declared.keys}
+    shown, names = [], set(map(fold, declared.keys))
+    for position, (name, expr) in enumerate(query.selected(renamed)):
+        if isinstance(expr, ColumnRef) and keys.get(expr.parts[0].text) == fold(name) and len(expr.parts) == 1:
+            continue
+        if fold(name) in names:
+            message = f"two output columns are named '{name}'"
+            raise QueryError("DUPLICATE_COLUMN", message, hint="SELECT ... AS another_name; keys keep their names")
+        names.add(fold(name))
+        shown.append(position)
+    return tuple(shown)
 
 
 def _listed(names: tuple[str, ...]) -> str:

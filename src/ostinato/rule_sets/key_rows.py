@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from ostinato.expressions.syntax import Column
 from ostinato.expressions.types import Settings, normalise
 from ostinato.expressions.values.vectors import Vector, from_arrow
 from ostinato.rows.batches import Batch, Mask
+from ostinato.rule_sets.row_bytes import row_bytes
 from ostinato.streams.bucket_state import Rows
 
 
@@ -45,7 +46,7 @@ class KeyRows:
         self.settings = settings
         self.count = int(key_at[-1])
         self.stored_end = key_at[:-1] + stored
-        self.row_bytes = sum(column.nbytes for column in columns.values()) / max(self.count, 1)
+        self._bytes_until: NDArray[np.float64] | None = None
         self._vectors: dict[str, Vector] = {}
         self._masks: dict[str, Mask] = {}
         self._arrays: dict[str, pa.Array] = {}
@@ -69,6 +70,12 @@ class KeyRows:
         masks = [ready.mask(leaf, len(rows)) for _, ready in conditions.masks]
         return Batch(len(rows), {**columns, **arrays}, masks)
 
+    def bytes_from(self, start: Rows) -> float:
+        """The bytes of all rows of each key from its `start` on."""
+        if self._bytes_until is None:
+            self._bytes_until = bytes_until(self.columns.values(), self.count)
+        return float((self._bytes_until[self.key_at[1:]] - self._bytes_until[start]).sum())
+
     def _leaf(self, node: object) -> Vector | None:
         if not isinstance(node, Column) or node.name not in self.columns:
             return None
@@ -76,6 +83,11 @@ class KeyRows:
             column = self.columns[node.name]
             self._vectors[node.name] = from_arrow(column, normalise(column.type, self.settings))
         return self._vectors[node.name]
+
+
+def bytes_until(columns: Iterable[pa.Array], count: int) -> NDArray[np.float64]:
+    """For each row, and for the end, the bytes of all rows before it."""
+    return np.append(0, np.cumsum(np.sum([np.zeros(count), *map(row_bytes, columns)], axis=0)))
 
 
 class ChosenRows(Mapping[str, pa.Array]):

@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.clause.stream.key_layout import lay_out
+from ostinato.errors import OstinatoError
 from ostinato.rule_sets.bucket_layout import StoredAttempts
-from ostinato.rule_sets.bucket_step import stored_standing
 from ostinato.rule_sets.key_rows import KeyRows
-from ostinato.rule_sets.rules_in_force import RuleRecord
+from ostinato.rule_sets.rule_set import RuleRecord
+from ostinato.rule_sets.standings import stored_standing
 from ostinato.streams.bucket_state import BucketState, read_header
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ several states. Both are NULL in the row of the rule itself, whose `keys` have a
 def open_rules(core: RulesCore, state: BucketState, rules: bytes) -> pa.Table:
     """The rules of one bucket that are in force or suspended."""
     header, _ = read_header(state, core.fingerprint)
-    bucket, records = core.opened(header, state, lambda: rules)
+    bucket, known = core.opened(header, state, lambda: rules)
     no_rows = np.empty(0, np.int64)
     layout = lay_out(bucket.keys, np.ones(len(bucket.rows), np.bool_), no_rows, no_rows)
     stored = StoredAttempts(bucket, layout)
@@ -45,7 +46,7 @@ def open_rules(core: RulesCore, state: BucketState, rules: bytes) -> pa.Table:
         rows = KeyRows(columns, times, layout.key_at, bucket.rows, core.declared.settings)
     found = [
         row
-        for _, record in sorted(records.items())
+        for _, record in sorted(known.records.items())
         if record.change.enabled or record.change.options.reason
         for row in _of_rule(core, record, stored, rows)
     ]
@@ -62,7 +63,10 @@ def _of_rule(
     found: list[dict[str, object]] = [{**of_rule, "state": None, "variable": None, "keys": open_keys}]
     if rows is None or not open_keys:
         return found
-    search = core.search_of(change)
+    try:
+        search = core.search_of(change)
+    except OstinatoError:  # the next step suspends it
+        return found
     counts = search.states(rows, stored_standing(change.id, stored, rows)).sum(axis=0)
     variables = [state.variable for state in search.rule.plan.plan.nfa.states]
     for number in np.flatnonzero(counts).tolist():

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
-from ostinato.calls.options import a_text, known_names, one_of, true_or_false, whole_number
+from ostinato.calls.options import a_text, known_names, one_of, shown, true_or_false, whole_number
 from ostinato.clause.plan.typed_plan import MOST_PARTIAL_MATCHES
-from ostinato.errors import QueryError
+from ostinato.errors import QueryError, did_you_mean
 
 Start = Literal["new", "kept"]
 AtEnd = Literal["drop", "finish"]
+FIELDS = ("id", "version", "text", "enabled", "options")
 MOST_STATE_BYTES = 1 << 40
 MOST_ERRORS = 1 << 30
 MOST_VERSIONS = 2**63 - 1
@@ -130,19 +131,41 @@ def read_change(text: str) -> RuleChange:
         raise UnreadableChange("INVALID_RULE", f"a change of a rule isn't JSON: {error}") from None
     if not isinstance(values, dict):
         raise UnreadableChange("INVALID_RULE", "a change of a rule is a JSON object")
+    version = _number(values.get("version"))
     try:
+        _check_fields(values)
         return RuleChange(
             id=values.get("id"),  # type: ignore[arg-type]  # the class checks the types
-            version=values.get("version"),  # type: ignore[arg-type]
+            version=version,  # type: ignore[arg-type]
             text="" if values.get("text") is None else values["text"],
-            enabled=True if values.get("enabled") is None else values["enabled"],
+            enabled=True if values.get("enabled") is None else _flag(values["enabled"]),  # type: ignore[arg-type]
             options=RuleOptions.read(values.get("options")),
         )
     except QueryError as error:
         unreadable = UnreadableChange(error.code, error.message, hint=error.hint)
-        rule, version = values.get("id"), values.get("version")
+        rule = values.get("id")
         if isinstance(rule, str) and _is_encodable(rule):
             unreadable.rule = rule[:MOST_ID_CHARACTERS]
         if isinstance(version, int) and not isinstance(version, bool) and abs(version) <= MOST_VERSIONS:
             unreadable.version = version
         raise unreadable from None
+
+
+def _check_fields(values: Mapping[str, Any]) -> None:
+    """Raises INVALID_RULE for a field that no change has: a misspelt `enabled` must not leave a rule on."""
+    for name in values:
+        if name not in FIELDS:
+            hint = did_you_mean(name, FIELDS) or f"its fields are {', '.join(FIELDS)}"
+            raise QueryError("INVALID_RULE", f"a change of a rule has no field {shown(name)}", hint=hint)
+
+
+def _number(value: object) -> object:
+    """The whole number that a table or a topic has as a text or with a decimal point; all else unchanged."""
+    if isinstance(value, str) and value.strip().isdecimal() and len(value) < 100:
+        return int(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _flag(value: object) -> object:
+    """The boolean that a table or a topic has as a text; all else unchanged."""
+    return {"true": True, "false": False}.get(value.strip().lower(), value) if isinstance(value, str) else value

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.errors import MatchError
 from ostinato.rows.batches import OutputRows
-from ostinato.rows.column_names import MATCHED
+from ostinato.rows.column_names import MATCHED, ROW_ERROR
 from ostinato.rows.failing_rows import failing_rows
 from ostinato.rows.json_text import as_json
 from ostinato.rule_sets import compiled_rule
+from ostinato.rule_sets.change_reports import Report
 from ostinato.rule_sets.compiled_rule import CompiledRule
 from ostinato.rule_sets.declaration import Declaration
 from ostinato.rule_sets.key_rows import KeyRows
 from ostinato.rule_sets.rule_changes import RuleChange
 from ostinato.rule_sets.rule_columns import BEGAN, DECIDED, ENDED, ERROR, LATE, MATCH, MATCH_ID, UNMATCHED
-from ostinato.rule_sets.rules_in_force import Report
-from ostinato.streams.bucket_state import Rows
 
 
 class OutputTable:
@@ -49,51 +50,46 @@ class OutputTable:
         """The output rows of a rule. A row whose measures can't be evaluated becomes a row of kind `error`."""
         if not results.count:
             return
-        failed: dict[int, MatchError] = {}
+        errors = dict(enumerate(results.arrays[ROW_ERROR].to_pylist()))
+        failed: dict[int, str] = {row: error for row, error in errors.items() if error is not None}
+        good = _without(results, failed)
         try:
-            self._add_measured(rule, results)
+            self._add_measured(rule, good)
         except MatchError:
-            failed = failing_rows(results.count, lambda begin, end: self._measured(rule, _part(results, begin, end)))
-            good = np.setdiff1d(np.arange(results.count), list(failed))
-            self._add_measured(rule, _chosen(results, good))
+            number = np.delete(np.arange(results.count), list(failed))
+            more = failing_rows(good.count, lambda begin, end: self._measured(rule, _part(good, begin, end)))
+            failed |= {int(number[row]): error.one_line() for row, error in more.items()}
+            self._add_measured(rule, _without(results, failed))
         for row, error in sorted(failed.items()):
             one = _part(results, row, row + 1)
-            change = rule.change
-            self._add(
-                1,
-                **{name: one.arrays[name] for name in self.declared.keys},
-                **_own(rule, one),
-                kind=ERROR,
-                rule=change.id,
-                version=change.version,
-                message=error.one_line(),
-            )
+            self._add_of_rule(rule, one, kind=ERROR, message=error)
 
     def _add_measured(self, rule: CompiledRule, results: OutputRows) -> None:
         if not results.count:
             return
-        measured = self._measured(rule, results)
-        change = rule.change
         kinds: str | pa.Array = MATCH
         if MATCHED in results.arrays:
             kinds = pc.if_else(results.arrays[MATCHED], MATCH, UNMATCHED)
+        self._add_of_rule(rule, results, kind=kinds, measures=self._measured(rule, results))
+
+    def _add_of_rule(self, rule: CompiledRule, results: OutputRows, **more: object) -> None:
+        """Rows with the keys, times and ids of matches. Matching returned these as columns, so they never fail."""
+        own = {BEGAN: compiled_rule.BEGAN, ENDED: compiled_rule.ENDED, MATCH_ID: compiled_rule.MATCH_ID}
         self._add(
             results.count,
             **{name: results.arrays[name] for name in self.declared.keys},
-            **_own(rule, results),
-            kind=kinds,
-            rule=change.id,
-            version=change.version,
-            measures=measured,
+            **{name: results.arrays[rule.slot(measure)] for name, measure in own.items()},
+            rule=rule.change.id,
+            version=rule.change.version,
+            **more,
         )
 
-    def _measured(self, rule: CompiledRule, results: OutputRows) -> pa.Array:
+    @staticmethod
+    def _measured(rule: CompiledRule, results: OutputRows) -> pa.Array:
         """The measures as JSON."""
-        table = rule.query.select(rule.plan.measured(results).select(list(rule.measured_columns)), rule.plan.settings)
-        shown = [name for name in table.column_names if name not in self.declared.keys]
-        return as_json(table.select(shown), rule.plan.settings)
+        return rule.measures(rule.plan.measured(results))
 
-    def add_error(self, change: RuleChange, error: MatchError, rows: KeyRows, row: int) -> None:
+    def add_error(self, change: RuleChange, message: str, rows: KeyRows, row: int) -> None:
         time = rows.columns[self.declared.time[0]].slice(row, 1)
         self._add(
             1,
@@ -104,7 +100,7 @@ class OutputTable:
             began=time,
             ended=time,
             measures=as_json(self._one_row(rows, row), self.declared.settings),
-            message=error.one_line(),
+            message=message,
         )
 
     def _one_row(self, rows: KeyRows, row: int) -> pa.Table:
@@ -135,12 +131,8 @@ def _part(results: OutputRows, begin: int, end: int) -> OutputRows:
     return OutputRows(end - begin, {name: array.slice(begin, end - begin) for name, array in results.arrays.items()})
 
 
-def _chosen(results: OutputRows, rows: Rows) -> OutputRows:
-    positions = pa.array(rows)
-    return OutputRows(len(rows), {name: array.take(positions) for name, array in results.arrays.items()})
-
-
-def _own(rule: CompiledRule, results: OutputRows) -> dict[str, pa.Array]:
-    """The match's id and times. They are columns that matching returned, so they never fail."""
-    measures = {BEGAN: compiled_rule.BEGAN, ENDED: compiled_rule.ENDED, MATCH_ID: compiled_rule.MATCH_ID}
-    return {name: results.arrays[rule.slot(measure)] for name, measure in measures.items()}
+def _without(results: OutputRows, rows: Collection[int]) -> OutputRows:
+    if not rows:
+        return results
+    positions = pa.array(np.delete(np.arange(results.count), list(rows)))
+    return OutputRows(len(positions), {name: array.take(positions) for name, array in results.arrays.items()})

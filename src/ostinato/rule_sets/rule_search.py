@@ -7,33 +7,31 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ostinato.clause.matching.spans import keys_of
 from ostinato.clause.stream.open_runs import states_reached
 from ostinato.clause.stream.stream_search import NO_RESULTS, StreamSearch
 from ostinato.clause.task.clause_worker import Worker
+from ostinato.clause.task.located_errors import located
 from ostinato.errors import MatchError
 from ostinato.expressions.evaluate import PreparedExpression
 from ostinato.expressions.render import render_expression
 from ostinato.expressions.values.value_order import OrderKey, sortable
 from ostinato.funnels.funnel_clause import ORDER_COLUMN
 from ostinato.rows.batches import Batch, Mask, OutputRows
+from ostinato.rows.column_names import FAILED_SLOTS, MATCHED, PREFIX, ROW_ERROR
 from ostinato.rows.failing_rows import failing_rows
 from ostinato.rows.ordering import Ordered
 from ostinato.rule_sets.compiled_rule import CompiledRule
 from ostinato.rule_sets.key_rows import KeyRows, RowConditions, chosen
+from ostinato.rule_sets.standings import Standing
 from ostinato.streams.bucket_state import RememberedKeys, Rows
 
-
-class Standing(NamedTuple):
-    """Where a rule stands in each key, as row numbers in `KeyRows`."""
-
-    visible_from: Rows
-    start: Rows
-    number: Rows
-    reported_until: Rows
-    covered_until: Rows
+FAILED_ROW = f"{PREFIX}failed_row"
+"""The number of a row at which a condition over several rows failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +43,9 @@ class RuleOutcome:
     standing: Standing
     needed_from: Rows
     """The first row of each key that the rule needs again."""
-    failed: Mapping[int, MatchError]
-    """New rows whose conditions can't be evaluated. The rule doesn't see them."""
+    failed: Mapping[int, str]
+    """Rows for which conditions can't be evaluated, with the error. The rule doesn't see those of which a condition
+    over the row alone fails. At others, conditions over several rows that fail count as not true."""
 
 
 class _View(NamedTuple):
@@ -63,12 +62,21 @@ class _View(NamedTuple):
     """New rows that can't be evaluated."""
 
 
+class _RuleWorker(Worker):
+    """Rows at which conditions fail come out by their numbers: a rule's error has all declared columns of its row."""
+
+    def failed_rows(self, columns: Mapping[str, pa.Array], errors: Mapping[int, MatchError]) -> OutputRows:
+        texts = [located(error, self.bound, columns, row).one_line() for row, error in errors.items()]
+        arrays = {FAILED_ROW: pa.array(list(errors), pa.int64()), ROW_ERROR: pa.array(texts, pa.string())}
+        return OutputRows(len(errors), arrays)
+
+
 class RuleSearch:
     """A compiled rule with its kernels. A worker makes it once for all buckets."""
 
     def __init__(self, rule: CompiledRule) -> None:
         self.rule = rule
-        self.search = StreamSearch(Worker(rule.plan.typed))
+        self.search = StreamSearch(_RuleWorker(rule.plan.typed, skips_errors=True))
         plan = rule.plan
         texts = map(render_expression, plan.plan.row_conditions)
         computed = {item.name: render_expression(item.expr) for item in plan.plan.inputs if item.is_computed}
@@ -82,6 +90,11 @@ class RuleSearch:
         """For a funnel: the column that orders events of one time. Its text names the rule: funnels seldom share it."""
         rule = self.rule
         return {} if rule.order is None else {ORDER_COLUMN: (f"{ORDER_COLUMN} {rule.change}", rule.order)}
+
+    @property
+    def rows_before(self) -> int:
+        """The rows before the next start that the rule keeps, because a match may read them."""
+        return self.search.needs.before
 
     @property
     def within_us(self) -> int | None:
@@ -102,7 +115,7 @@ class RuleSearch:
         return conditions if min(conditions) >= 0 else None
 
     def run(self, rows: KeyRows, standing: Standing, known_until: int, *, finished: bool) -> RuleOutcome:
-        """Raises MatchError where the search itself fails: a limit, or a condition over several rows."""
+        """Raises MatchError where the search itself fails: a limit, or a SKIP TO without its row."""
         seen = self._view(rows, standing)
         if seen is None:
             return _nothing(rows, standing)
@@ -110,7 +123,7 @@ class RuleSearch:
         first = view_at[:-1]
         window = self.search.worker.window(seen.batch, Ordered(None, view_at))
         keys = RememberedKeys(
-            rows=np.diff(view_at),
+            rows=np.searchsorted(visible, rows.stored_end) - first,
             start=np.searchsorted(visible, standing.start) - first,
             number=standing.number,
             reported_until=np.searchsorted(visible, standing.reported_until) - first,
@@ -118,6 +131,9 @@ class RuleSearch:
         )
         ended = np.full(len(first), finished)
         found = self.search.find(keys, window, rows.times[view], known_until, ended)
+        results, failed = self._without_failed(found.results, view)
+        failed |= {row: error.one_line() for row, error in seen.failed.items()}
+        self._check_errors(failed)
         stay = np.bincount(keys_of(view_at, found.rows), minlength=len(first))
         needed = view_at[1:] - stay
         remembered = np.flatnonzero(stay > 0)
@@ -136,7 +152,7 @@ class RuleSearch:
         number = np.zeros(len(first), np.int64)
         number[remembered] = found.keys.number
         return RuleOutcome(
-            found.results,
+            results,
             found.count,
             Standing(
                 np.minimum(standing.visible_from, rows.key_at[1:]),
@@ -146,8 +162,33 @@ class RuleSearch:
                 of_keys(found.keys.covered_until) if self.search.shows_unmatched else rows.key_at[:-1],
             ),
             in_rows(needed) if self.rule.order is None else _first_rows(view, needed, view_at, rows),
-            seen.failed,
+            failed,
         )
+
+    def _without_failed(self, found: OutputRows, view: Rows) -> tuple[OutputRows, dict[int, str]]:
+        """The output rows, and the errors of rows at which conditions over several rows failed."""
+        arrays = {name: array for name, array in found.arrays.items() if name not in (FAILED_ROW, FAILED_SLOTS)}
+        if not self.search.shows_unmatched:
+            arrays.pop(MATCHED, None)
+        results = OutputRows(found.count, arrays)
+        if FAILED_ROW not in found.arrays:
+            return results, {}
+        is_row = found.arrays[FAILED_ROW].is_valid()
+        numbers = view[np.asarray(found.arrays[FAILED_ROW].filter(is_row))]
+        errors = found.arrays[ROW_ERROR].filter(is_row).to_pylist()
+        good = pc.invert(is_row)
+        arrays = {name: array.filter(good) for name, array in arrays.items()}
+        count = found.count - len(numbers)
+        return OutputRows(count, arrays if count else {}), dict(zip(numbers.tolist(), errors, strict=True))
+
+    def _check_errors(self, errors: Mapping[int, str]) -> None:
+        most = self.rule.max_errors
+        if len(errors) > most:
+            raise MatchError(
+                "RULE_FAILS_TOO_OFTEN",
+                f"it can't evaluate more than {most:,} rows of one micro-batch; the first: {errors[min(errors)]}",
+                hint="correct DEFINE, for example with try_divide or a test for NULL, or raise max_errors",
+            )
 
     def states(self, rows: KeyRows, standing: Standing) -> NDArray[np.bool_]:
         """For each key the states that may consume the next row; none for a key without an open start."""
@@ -187,22 +228,20 @@ class RuleSearch:
             return visible, batch if len(visible) == batch.count else chosen(batch, visible), {}
         except MatchError:  # perhaps for a row that this rule doesn't see
             pass
-        most = self.rule.max_errors
-        failed = failing_rows(
-            len(visible), lambda begin, end: rows.evaluated_part(self.conditions, visible[begin:end]), most
-        )
-        if len(failed) > most:
-            error = failed[min(failed)]
-            raise MatchError(
-                "RULE_FAILS_TOO_OFTEN",
-                f"it can't evaluate more than {most:,} rows of one micro-batch; the first: {error.one_line()}",
-                hint="correct DEFINE, for example with try_divide or a test for NULL, or raise max_errors",
-            )
-        is_new = row >= np.repeat(rows.stored_end, np.diff(rows.key_at))
-        errors = {int(visible[position]): error for position, error in failed.items()}
-        visible = np.delete(visible, list(failed))
-        new_errors = {number: error for number, error in errors.items() if is_new[number]}
+        is_new = visible >= np.repeat(rows.stored_end, np.diff(rows.key_at))[visible]
+        new_errors = self._failing(rows, visible[is_new], self.rule.max_errors)
+        self._check_errors({row: error.one_line() for row, error in new_errors.items()})
+        # Stored rows that fail have been told of, or only other rules hold them.
+        failed = [*new_errors, *self._failing(rows, visible[~is_new])]
+        visible = np.setdiff1d(visible, np.array(failed, np.int64), assume_unique=True)
         return visible, rows.evaluated_part(self.conditions, visible), new_errors
+
+    def _failing(self, rows: KeyRows, chosen: Rows, most: int | None = None) -> dict[int, MatchError]:
+        """Those of the rows that can't be evaluated, one more than `most` at most."""
+        failed = failing_rows(
+            len(chosen), lambda begin, end: rows.evaluated_part(self.conditions, chosen[begin:end]), most
+        )
+        return {int(chosen[position]): error for position, error in failed.items()}
 
     def _searched(self, rows: KeyRows, standing: Standing, visible: Rows, batch: Batch) -> Rows | None:
         """The indexes of the visible rows whose keys must be searched; None: all of them."""

@@ -5,9 +5,8 @@ Changes apply before the rows of their step. All rules share the stored rows: a 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -18,15 +17,10 @@ from ostinato.rule_sets.bucket_step import BucketStep
 from ostinato.rule_sets.declaration import Declaration
 from ostinato.rule_sets.rule_changes import RuleChange
 from ostinato.rule_sets.rule_columns import output_schema
+from ostinato.rule_sets.rule_errors import as_error_of_rule
 from ostinato.rule_sets.rule_search import RuleSearch
-from ostinato.rule_sets.rules_in_force import (
-    RULES_IN_STATE,
-    Applied,
-    Records,
-    RuleBook,
-    records_from_bytes,
-    records_to_bytes,
-)
+from ostinato.rule_sets.rule_set import RULES_IN_STATE, RuleSet, digest, rules_from_bytes, rules_to_bytes
+from ostinato.rule_sets.rules_in_force import Applied, RuleBook
 from ostinato.streams.bucket_state import EMPTY, BucketState, read_rows, segments_of
 from ostinato.streams.intake import Gate
 from ostinato.streams.step import Counts, Step
@@ -61,17 +55,17 @@ class RulesCore:
         fixed: tuple[str, ...] = (),
         clock: Clock | None = None,
     ) -> None:
-        """`fixed` are changes that every bucket applies before its first rows."""
+        """`fixed` are the changes of a static table. Every bucket applies them in its next step."""
         self.declared = declared
         self.fingerprint = fingerprint
         self.late = late
         self.fixed = fixed
+        self._table = digest("\n".join(fixed).encode()) if fixed else ""
         self.clock: Clock = ThreadClock() if clock is None else clock
-        self._with_fixed = set[str]()
         self.book = RuleBook(declared)
         self.gate = Gate(declared.time[0])
         self.output = output_schema(declared)
-        self._records: dict[str, Records] = {}
+        self._rules: dict[str, RuleSet] = {}
         self._searches: dict[RuleChange, RuleSearch] = {}
 
     def advance(
@@ -90,22 +84,18 @@ class RulesCore:
         header, known_before, intake = self.gate.open_bucket(
             state, self.fingerprint, arrived, watermark_us, finished=finished
         )
-        bucket, records = self.opened(header, state, read_rules)
+        bucket, rules = self.opened(header, state, read_rules)
         if intake.released is not None:
             check_columns_are(intake.released, self._columns, "a segment of waiting rows in the state of this stream")
-        if self.fixed and bucket.digest not in self._with_fixed:
-            changes = [*self.fixed, *changes]
-        applied = self.book.apply(records, changes) if changes else Applied(records)
+        applied = self._applied(rules, changes)
         decided = max(watermark_us + 1, known_before + 1, intake.latest if finished else 0)
         step = BucketStep(self, bucket, applied, intake, known_before, decided, finished, reports)
         after = step.run()
-        digest, rules = bucket.digest, None
-        if step.records != records:
-            rules = records_to_bytes(step.records)
-            digest = _digest(rules)
-            self._remember(digest, step.records)
-        self._with_fixed.add(digest)
-        after = RuleBucket(digest, after.rules, after.rows, after.attempts, after.open_rows)
+        rules_after, rules_to_store = replace(applied.rules, records=step.records), None
+        if rules_after != rules:
+            rules_to_store = rules_to_bytes(rules_after)
+            after = replace(after, digest=digest(rules_to_store))
+            self._remember(after.digest, rules_after)
         stored = EMPTY
         if not finished:
             same_rows = after.open_rows is bucket.open_rows
@@ -119,19 +109,26 @@ class RulesCore:
             buffered_rows=int(after.rows.sum()) + intake.waiting_rows,
         )
         wake_at = None if finished else step.wake_at(after)
-        return RulesStep(step.output.table(), stored, wake_at, counts, rules, step.rule_ns)
+        return RulesStep(step.output.table(), stored, wake_at, counts, rules_to_store, step.rule_ns)
+
+    def _applied(self, rules: RuleSet, changes: Sequence[str]) -> Applied:
+        """The state says which static table was applied. A worker's memory can't: it isn't there when a batch is
+        repeated."""
+        if self._table and rules.table != self._table:
+            rules, changes = replace(rules, table=self._table), [*self.fixed, *changes]
+        return self.book.apply(rules, changes) if changes else Applied(rules)
 
     def opened(
         self, header: pa.RecordBatch | None, state: BucketState, read_rules: Callable[[], bytes]
-    ) -> tuple[RuleBucket, Records]:
+    ) -> tuple[RuleBucket, RuleSet]:
         """The bucket, and its rules. Raises STATE_FORMAT if they don't belong together."""
         bucket = read_bucket(header, read_rows(state.open_rows, Section.OPEN_ROWS))
-        records = self._records_of(bucket.digest, read_rules)
-        check(set(bucket.rules) <= set(records), RULES_IN_STATE, "rules of a bucket are missing")
+        rules = self._rules_of(bucket.digest, read_rules)
+        check(set(bucket.rules) <= set(rules.records), RULES_IN_STATE, "rules of a bucket are missing")
         if bucket.open_rows is not None:
             columns = self._columns | {ORDINAL: pa.int64()}
             check_columns_are(bucket.open_rows, columns, "a segment of open rows in the state of this stream")
-        return bucket, records
+        return bucket, rules
 
     @property
     def _columns(self) -> dict[str, pa.DataType]:
@@ -142,23 +139,23 @@ class RulesCore:
         if change not in self._searches:
             if len(self._searches) > 4 * self.declared.limits.max_rules:
                 self._searches.clear()
-            self._searches[change] = RuleSearch(self.book.compiled(change))
+            rule = self.book.compiled(change)
+            try:
+                self._searches[change] = RuleSearch(rule)
+            except Exception as error:
+                raise as_error_of_rule(error) from error
         return self._searches[change]
 
-    def _records_of(self, digest: str, read_rules: Callable[[], bytes]) -> Records:
-        if not digest:
-            return {}
-        if digest not in self._records:
+    def _rules_of(self, digest_of_rules: str, read_rules: Callable[[], bytes]) -> RuleSet:
+        if not digest_of_rules:
+            return RuleSet()
+        if digest_of_rules not in self._rules:
             rules = read_rules()
-            check(_digest(rules) == digest, RULES_IN_STATE, "they aren't those of the bucket")
-            self._remember(digest, records_from_bytes(rules))
-        return self._records[digest]
+            check(digest(rules) == digest_of_rules, RULES_IN_STATE, "they aren't those of the bucket")
+            self._remember(digest_of_rules, rules_from_bytes(rules))
+        return self._rules[digest_of_rules]
 
-    def _remember(self, digest: str, records: Records) -> None:
-        if len(self._records) >= _CACHED_RULE_SETS:
-            self._records.clear()
-        self._records[digest] = records
-
-
-def _digest(rules: bytes) -> str:
-    return hashlib.sha256(rules).hexdigest()[:16]
+    def _remember(self, digest_of_rules: str, rules: RuleSet) -> None:
+        if len(self._rules) >= _CACHED_RULE_SETS:
+            self._rules.clear()
+        self._rules[digest_of_rules] = rules

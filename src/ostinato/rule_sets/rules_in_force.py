@@ -1,66 +1,54 @@
-"""The rules of a bucket: rules in force + changes -> rules in force + reports. As bytes, for the state.
+"""Rules + changes -> the rules in force, the changes that were rejected, and the rules that come, change and go.
 
-Each bucket has its own copy. All buckets get the same changes, so the copies only differ in suspended rules.
+Of each rule, the highest version that isn't wrong is in force, however the changes are spread over steps.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from ostinato.errors import OstinatoError, QueryError
 from ostinato.rule_sets.compiled_rule import CompiledRule, compile_rule
 from ostinato.rule_sets.declaration import Declaration
 from ostinato.rule_sets.rule_changes import RuleChange, UnreadableChange, read_change
-from ostinato.streams.stored_state import Section, check, reading, seal, unseal
+from ostinato.rule_sets.rule_errors import as_error_of_rule
+from ostinato.rule_sets.rule_set import RuleRecord, RuleSet, digest_of
 
-RULES_IN_STATE = "the rules in the state of this stream"
-
-
-@dataclass(frozen=True, slots=True)
-class RuleRecord:
-    """The record that a bucket keeps of one rule."""
-
-    change: RuleChange
-    """The version in force. A removed rule, and one that was never accepted, is recorded as disabled."""
-    seen: int
-    """The highest version that arrived. It is higher than the version in force if that version was rejected."""
-    suspended: bool = False
-
-    @property
-    def is_active(self) -> bool:
-        return self.change.enabled and not self.suspended
-
-
-Records = Mapping[str, RuleRecord]
-
-
-ReportKind = Literal["rule_rejected", "rule_changed", "rule_suspended"]
+MOST_REJECTED = 8
+"""The rejected versions that are known for one rule, the highest ones. An older one that arrives again is reported
+again."""
+MOST_RULES_WITH_REJECTED = 1_000
+"""Bounds what a log of nothing but mistakes leaves in the state."""
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """Something to tell about a rule, as one output row."""
+class Rejection:
+    """A change that has no effect, because it is wrong."""
 
-    kind: ReportKind
     rule: str | None
     version: int | None
-    message: str
+    error: OstinatoError
+
+    @staticmethod
+    def of(change: RuleChange, error: OstinatoError) -> Rejection:
+        return Rejection(change.id, change.version, error)
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
     """The outcome of a step's changes."""
 
-    records: Records
-    rejected: tuple[Report, ...] = ()
+    rules: RuleSet
+    rejected: tuple[Rejection, ...] = ()
     added: frozenset[str] = frozenset()
+    """Rules that weren't active, and are now."""
     changed: Mapping[str, RuleChange] = field(default_factory=dict)
     """The version before, of rules that were active and go on with another version."""
     removed: Mapping[str, RuleChange] = field(default_factory=dict)
-    """The version that was in force, of rules that were active and aren't any more."""
+    """The version before, of rules that were in force or suspended and aren't any more."""
+    removed_in_vain: frozenset[str] = frozenset()
+    """Names in removals for which there was no rule."""
 
     @property
     def touches_runs(self) -> bool:
@@ -82,102 +70,111 @@ class RuleBook:
                 self._compiled.clear()  # versions that aren't in force any more
             try:
                 self._compiled[change] = compile_rule(change, self.declared)
-            except OstinatoError as error:
-                self._compiled[change] = error
+            except Exception as error:
+                self._compiled[change] = as_error_of_rule(error)
         result = self._compiled[change]
         if isinstance(result, OstinatoError):
             raise result
         return result
 
-    def apply(self, records: Records, texts: Sequence[str]) -> Applied:
+    def apply(self, rules: RuleSet, texts: Iterable[str]) -> Applied:
         """Applies the changes of one step, whatever their order."""
-        changes, rejected = self._readable(texts)
-        records, added = dict(records), set[str]()
+        changes, unreadable = _readable(texts)
+        versions, contradictions = _new_versions(rules, changes)
+        decided, wrong = self._decided(versions)
+        records = dict(rules.records)
+        in_force = sum(record.change.enabled for record in records.values())
+        added, in_vain = set[str](), set[str]()
         changed, removed = dict[str, RuleChange](), dict[str, RuleChange]()
-        winners = dict[str, RuleChange]()
-        in_force = {name for name, record in records.items() if record.change.enabled}
-        for change in sorted(changes, key=lambda change: (change.id, -change.version, change.to_json())):
-            if change.id in winners:
-                rejected += _other_content(winners[change.id], change)
-                continue
-            winners[change.id] = change
+        # Removals come first, so that a rule may take the place of another in one step.
+        for change in sorted(decided, key=lambda change: (change.enabled, change.id)):
             before = records.get(change.id)
-            if before is not None and change.version <= before.seen:
-                rejected += _other_content(before.change, change)
+            was_in_force = before is not None and before.change.enabled
+            if change.enabled and not was_in_force and in_force >= self.declared.limits.max_rules:
+                wrong[change] = _too_many(in_force)
                 continue
-            was_active = before is not None and before.is_active
-            if not change.enabled:
-                if before is not None and was_active:
-                    removed[change.id] = before.change
-                records[change.id] = RuleRecord(change, change.version)
-                in_force.discard(change.id)
-                continue
-            try:
-                self._accept(change, len(in_force) - (change.id in in_force))
-            except OstinatoError as error:
-                rejected.append(Report("rule_rejected", change.id, change.version, str(error)))
-                still = replace(change, enabled=False, text="") if before is None else before.change
-                suspended = before is not None and before.suspended
-                records[change.id] = RuleRecord(still, change.version, suspended)
-                continue
-            records[change.id] = RuleRecord(change, change.version)
-            in_force.add(change.id)
-            if before is not None and was_active:
+            in_force += change.enabled - was_in_force
+            records[change.id] = RuleRecord(change)
+            if change.enabled and before is not None and before.is_active:
                 changed[change.id] = before.change
-            else:
+            elif change.enabled:
                 added.add(change.id)
-        return Applied(records, tuple(rejected), frozenset(added), changed, removed)
+            elif before is not None and (was_in_force or before.change.options.reason is not None):
+                removed[change.id] = before.change
+            else:
+                in_vain.add(change.id)
+        rejected = [*unreadable, *contradictions, *(Rejection.of(change, error) for change, error in wrong.items())]
+        rejected.sort(key=lambda each: (each.rule or "", each.version or 0))
+        after = RuleSet(records, _rejected_versions(rules, wrong, records), rules.table)
+        return Applied(after, tuple(rejected), frozenset(added), changed, removed, frozenset(in_vain))
 
-    @staticmethod
-    def _readable(texts: Sequence[str]) -> tuple[list[RuleChange], list[Report]]:
-        changes, rejected = [], []
-        for text in sorted(texts):
+    def _decided(self, versions: Iterable[RuleChange]) -> tuple[list[RuleChange], dict[RuleChange, OstinatoError]]:
+        """For each rule its highest version that isn't wrong, and the errors of those above it."""
+        decided, wrong = dict[str, RuleChange](), dict[RuleChange, OstinatoError]()
+        for change in versions:
+            if change.id in decided:
+                continue
             try:
-                changes.append(read_change(text))
-            except UnreadableChange as error:
-                rejected.append(Report("rule_rejected", error.rule, error.version, str(error)))
-        return changes, rejected
-
-    def _accept(self, change: RuleChange, others: int) -> None:
-        if others >= self.declared.limits.max_rules:
-            raise QueryError(
-                "TOO_MANY_RULES",
-                f"{others:,} rules are in force, and {self.declared.limits.max_rules:,} is the most",
-                hint="remove a rule, or raise max_rules",
-            )
-        self.compiled(change)
+                if change.enabled:
+                    self.compiled(change)
+                decided[change.id] = change
+            except OstinatoError as error:
+                wrong[change] = error
+        return list(decided.values()), wrong
 
 
-def _other_content(known: RuleChange, change: RuleChange) -> list[Report]:
-    """A version that arrives again is ignored. The same version with another content is rejected."""
-    if change.version != known.version or change == known:
-        return []
-    message = f"RULE_VERSION_EXISTS: version {change.version} of the rule '{change.id}' has another content already"
-    return [Report("rule_rejected", change.id, change.version, message)]
+def _readable(texts: Iterable[str]) -> tuple[list[RuleChange], list[Rejection]]:
+    """The changes, each once, in an order that doesn't depend on that of the texts."""
+    changes, rejected = [], []
+    for text in sorted(set(texts)):
+        try:
+            changes.append(read_change(text))
+        except UnreadableChange as error:
+            rejected.append(Rejection(error.rule, error.version, error))
+    return sorted(set(changes), key=lambda change: (change.id, -change.version, change.to_json())), rejected
 
 
-def records_to_bytes(records: Records) -> bytes:
-    """Equal rules have equal bytes."""
-    values = [
-        {"change": json.loads(record.change.to_json()), "seen": record.seen, "suspended": record.suspended}
-        for _, record in sorted(records.items())
-    ]
-    return seal(json.dumps(values, sort_keys=True).encode(), Section.RULES)
+def _new_versions(rules: RuleSet, changes: Iterable[RuleChange]) -> tuple[list[RuleChange], list[Rejection]]:
+    """The changes that nobody has decided about, and those that contradict a change with the same number."""
+    new: list[RuleChange] = []
+    contradictions = []
+    known = {name: dict(versions) for name, versions in rules.rejected.items()}
+    for change in changes:
+        before = rules.records.get(change.id)
+        versions = known.setdefault(change.id, {})
+        if before is not None:
+            versions[before.change.version] = digest_of(before.change)
+            if change.version < before.change.version:
+                continue
+        if change.version not in versions:
+            versions[change.version] = digest_of(change)
+            new.append(change)
+        elif versions[change.version] != digest_of(change):
+            contradictions.append(Rejection.of(change, _exists(change)))
+    return new, contradictions
 
 
-def records_from_bytes(data: bytes) -> dict[str, RuleRecord]:
-    """Raises STATE_FORMAT for bytes that aren't rules."""
-    body = unseal(data, Section.RULES, RULES_IN_STATE)
-    with reading(RULES_IN_STATE):
-        values = json.loads(bytes(body))
-        entries = [
-            RuleRecord(read_change(json.dumps(value["change"])), int(value["seen"]), bool(value["suspended"]))
-            for value in values
-        ]
-    check(len({record.change.id for record in entries}) == len(entries), RULES_IN_STATE, "a rule is there twice")
-    return {record.change.id: record for record in entries}
+def _rejected_versions(
+    rules: RuleSet, wrong: Iterable[RuleChange], records: Mapping[str, RuleRecord]
+) -> dict[str, dict[int, str]]:
+    """The rejected versions above those in force: the highest ones of each rule."""
+    versions = {name: dict(each) for name, each in rules.rejected.items()}
+    for change in wrong:
+        versions.setdefault(change.id, {})[change.version] = digest_of(change)
+    result = {}
+    for name, each in versions.items():
+        above = records[name].change.version if name in records else 0
+        highest = sorted((number for number in each if number > above), reverse=True)[:MOST_REJECTED]
+        if highest:
+            result[name] = {number: each[number] for number in highest}
+    return dict(sorted(result.items())[:MOST_RULES_WITH_REJECTED])
 
 
-def active_rules(book: RuleBook, records: Records) -> Iterable[CompiledRule]:
-    """The rules to search with, by name."""
-    return [book.compiled(record.change) for _, record in sorted(records.items()) if record.is_active]
+def _too_many(in_force: int) -> QueryError:
+    message = f"{in_force:,} rules are in force, and no more are allowed"
+    return QueryError("TOO_MANY_RULES", message, hint="remove a rule, or raise max_rules")
+
+
+def _exists(change: RuleChange) -> QueryError:
+    message = f"version {change.version} of the rule '{change.id}' has another content already"
+    return QueryError("RULE_VERSION_EXISTS", message, hint="write the next version")

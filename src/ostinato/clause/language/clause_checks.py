@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import NoReturn
 
 from ostinato.clause.query.clause import MatchMode, MatchRecognize, Output
 from ostinato.clause.query.pattern import Exclusion, variables, walk
 from ostinato.errors import QueryError, Span, did_you_mean
+
+LONGEST_WITHIN = timedelta(days=100_000 * 365)
+"""Times have 64 bits of microseconds, and a sum with WITHIN must stay a time."""
 
 
 def check_clause(query: MatchRecognize) -> None:
@@ -20,6 +24,9 @@ def check_clause(query: MatchRecognize) -> None:
     _check_timeouts(query)
     if query.within is not None and not query.order_by:
         _fail(query, "INVALID_WITHIN", "WITHIN needs an ORDER BY whose first column is a time")
+    if query.within is not None and query.within > LONGEST_WITHIN:
+        message = f"WITHIN is {LONGEST_WITHIN.days:,} days at most"
+        _fail(query, "INVALID_WITHIN", message, name="WITHIN", hint="without WITHIN there is no limit")
 
 
 def _check_subsets(query: MatchRecognize, primary: tuple[str, ...]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql import types as s
-from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
+from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessorHandle, TimerValues
 
 from ostinato.spark.rules.rules_task import RULES, RulesTask
 from ostinato.spark.streams.bucket_store import StoredBucket
@@ -47,6 +47,13 @@ class RulesProcessor(BucketProcessor):
                 packs.append(pack)
         arrived = unpack_table(packs, self.task.shipped)
         return self._advance(arrived, timerValues, changes=changes, reports=key[0] == REPORTING_BUCKET)
+
+    def handleExpiredTimer(
+        self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
+    ) -> Iterator[Row]:
+        """Applies a static table if no row came first since the stream was started with another one."""
+        reports = key[0] == REPORTING_BUCKET
+        return self._advance(self.task.shipped.empty_table(), timerValues, timer_fired=True, reports=reports)
 
     def _step(self, state: BucketState, arrived: pa.Table, watermark_us: int, **more: Any) -> Step[Any]:
         return super()._step(state, arrived, watermark_us, read_rules=self._read_rules, **more)

@@ -13,9 +13,10 @@ from pyspark.sql import types as s
 from ostinato.errors import QueryError, did_you_mean
 from ostinato.expressions import types as t
 from ostinato.expressions.render import quote
+from ostinato.rows.json_text import as_json
 from ostinato.rule_sets.declaration import RuleKind, RuleLimits
 from ostinato.rule_sets.rule_columns import DECIDED, output_schema
-from ostinato.spark.rules.rule_log import check_fixed, rule_log
+from ostinato.spark.rules.rule_log import rule_log
 from ostinato.spark.rules.rules_definition import RulesDefinition
 from ostinato.spark.rules.rules_processor import RulesProcessor
 from ostinato.spark.rules.rules_task import RulesTask
@@ -52,12 +53,12 @@ def rules_stream(stream: DataFrame, rules: Any, terms: RulesTerms) -> DataFrame:
     delay_ms = watermark_delay_ms(stream, time[0])
     if delay_ms is None:
         raise without_watermark(stream, time[0], None)
-    log = rule_log(rules, stream.sparkSession)
     declared = definition.declaration()
     if not t.is_datetime(declared.schema.field(time[0]).type):
         kind = t.spark_name(declared.schema.field(time[0]).type)
         raise QueryError("STREAM_NOT_SUPPORTED", f"the first column of time= is a time, but '{time[0]}' is {kind}")
-    check_fixed(log, declared)
+    as_json(declared.schema.empty_table(), declared.settings)  # late rows and errors are written like this
+    log = rule_log(rules, stream.sparkSession, declared)
     schema = stored_schema(definition, delay_ms)
     rows = through_buckets(
         ShippedRows.of(source, {field.name: quote(field.name) for field in definition.fields}),

@@ -61,7 +61,7 @@ class FinishRules:
 
     def _last_rows(self, stored: dict[str, Any]) -> pa.Table:
         step = self.task.worker.advance(
-            _state(stored), None, NO_TIME, finished=True, reports=False, read_rules=lambda: stored[RULES]
+            _state(stored), None, NO_TIME, finished=True, reports=False, read_rules=lambda: stored[RULES] or b""
         )
         return self.task.rows(step.results)
 
@@ -77,7 +77,7 @@ class OpenRules:
 
         rows = (row for batch in batches for row in batch.to_pylist())
         core = self.task.worker
-        return rows_or_error((open_rules(core, _state(row), row[RULES]) for row in rows), OPEN_RULES)
+        return rows_or_error((open_rules(core, _state(row), row[RULES] or b"") for row in rows), OPEN_RULES)
 
 
 def _state(stored: dict[str, Any]) -> BucketState:
