@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from ostinato.errors import Span
 from ostinato.expressions.cursor import Cursor
@@ -254,8 +255,8 @@ class PrimaryParser(ABC):
         if cursor.sees(")"):
             cursor.fail("empty parentheses are no expression", span=start.span)
         inner = self.expression()
-        if cursor.accept(")"):
-            return inner
+        if cursor.sees(")"):
+            return replace(inner, span=start.span.to(cursor.take().span))
         fields = self._fields(inner)
         if len(fields) == 2:
             cursor.fail(

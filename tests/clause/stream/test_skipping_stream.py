@@ -40,6 +40,12 @@ def test_an_error_names_the_expression_and_the_row(options: dict[str, Any]) -> N
         fed(stream, rows((1, 1), (2, 1), (3, 0), (4, 1)))
 
 
+def test_an_error_names_the_expression_with_its_parentheses() -> None:
+    text = OPEN.replace("x / PREV(y)", "(x + y) / (PREV(y) - 1)")
+    with pytest.raises(MatchError, match=r"/ by zero in \(x \+ y\) / \(PREV\(y\) - 1\), in the row"):
+        fed(StreamTester(text, COLUMNS), rows((1, 3), (2, 1), (3, 1)))
+
+
 def test_the_state_of_a_stream_that_stopped_keeps_its_rows() -> None:
     fails, skips = StreamTester(OPEN, COLUMNS), StreamTester(OPEN, COLUMNS, on_error="skip")
     fed(fails, rows((1, 1), (2, 1), (3, 0)))
