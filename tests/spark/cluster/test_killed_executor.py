@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -68,8 +69,13 @@ STREAMS = {"clause": clause, "rules": rules}
 def executors(cluster: StandaloneCluster) -> set[int]:
     """The process numbers of the cluster's executors."""
     daemons = (psutil.Process(group.process.pid) for group in cluster.groups)
-    children = (child for daemon in daemons for child in daemon.children(recursive=True))
-    return {child.pid for child in children if any("CoarseGrainedExecutorBackend" in word for word in child.cmdline())}
+    return {child.pid for daemon in daemons for child in daemon.children(recursive=True) if _is_executor(child)}
+
+
+def _is_executor(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):  # it may have ended since it was listed
+        return any("CoarseGrainedExecutorBackend" in word for word in process.cmdline())
+    return False
 
 
 def test_killed_executor(
