@@ -91,10 +91,9 @@ def test_killed_executor(
         fill(source)
 
     driver = in_a_process("-c", DRIVER, str(tmp_path), cluster.url)
-    wait_until(lambda: batches(of_rules, "offsets") > batches(of_rules, "commits") >= {1}, driver)
-    before = executors(cluster)
-    assert len(before) == 2
-    os.kill(min(before), signal.SIGKILL)
+    wait_until(lambda: {1} <= batches(of_rules, "commits") and len(executors(cluster)) == 2, driver)
+    wait_until(lambda: batches(of_rules, "offsets") > batches(of_rules, "commits"), driver)
+    os.kill(min(executors(cluster)), signal.SIGKILL)
     assert driver.wait(2 * MOST_SECONDS) == 0
     logs = "".join(group.log.read_text(errors="replace") for group in cluster.groups)
     assert "finished with state KILLED" in logs or "exitStatus 137" in logs
