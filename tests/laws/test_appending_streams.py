@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
-from tests.laws.comparison import differing, rows_of
+from tests.laws.comparison import differing, rows_of, with_ids
 
 from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.query.clause import MatchRecognize
 from ostinato.clause.stream import appending_stream
 from ostinato.clause.stream.appending_stream import AppendingStreamWorker
 from ostinato.clause.stream.clause_stream import StreamWorker
@@ -101,7 +102,7 @@ class Stored:
     """A stream whose open rows lie in a store that counts calls."""
 
     def __init__(self, text: str, *, eager: bool = False) -> None:
-        self.tester = StreamTester(parse_clause(text), COLUMNS, eager=eager)
+        self.tester = StreamTester(clause_of(text, eager=eager), COLUMNS, eager=eager)
         self.segments: tuple[bytes, ...] = ()
         self.calls: Counter[str] = Counter()
 
@@ -126,6 +127,11 @@ class Stored:
         self.tester._state = BucketState(self.tester.state.header, self.segments, self.tester.state.waiting)
 
 
+def clause_of(text: str, *, eager: bool = False) -> MatchRecognize:
+    """With ids for every second text. Eager streams with ids have the other core."""
+    return parse_clause(text) if eager else with_ids(text)
+
+
 def table_of(rows: list[dict[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
@@ -135,7 +141,7 @@ def check(text: str, steps: list[list[dict[str, Any]]], calls: Counter[str], *, 
     assert isinstance(stream.tester.worker, AppendingStreamWorker)
     table = table_of([row for step in steps for row in step])
     try:
-        expected = match_table(parse_clause(text), table)
+        expected = match_table(clause_of(text, eager=eager), table)
     except MatchError as error:
         with pytest.raises(MatchError, match=error.code):
             run(stream, steps, lag)
@@ -148,13 +154,13 @@ def check(text: str, steps: list[list[dict[str, Any]]], calls: Counter[str], *, 
 
 def check_cores(text: str, steps: list[list[dict[str, Any]]], cores: list[str], lag: int) -> None:
     """`cores`: the core of each step. All of them write states that the others read."""
-    fails = StreamTester(parse_clause(text), COLUMNS)
-    skips = StreamTester(parse_clause(text), COLUMNS, on_error="skip")
+    fails = StreamTester(with_ids(text), COLUMNS)
+    skips = StreamTester(with_ids(text), COLUMNS, on_error="skip")
     appends = fails.worker
     plain = StreamWorker(appends.typed, appends.conditions, appends.settings, appends.fingerprint)
     table, output, state, latest = table_of([row for step in steps for row in step]), [], EMPTY, 0
     try:
-        expected = match_table(parse_clause(text), table)
+        expected = match_table(with_ids(text), table)
     except MatchError:  # SKIP TO without its row
         return
     for step, core in zip([*steps, []], cores, strict=False):

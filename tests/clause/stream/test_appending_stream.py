@@ -13,7 +13,8 @@ from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.plan.match_plan import make_plan
 from ostinato.clause.stream.appending_stream import AppendingStreamWorker
 from ostinato.clause.stream.clause_stream import StreamWorker
-from ostinato.clause.stream.live_states import DECIDED, LiveStates, why_searched_again
+from ostinato.clause.stream.live_states import DECIDED, LiveStates
+from ostinato.clause.stream.searched_again import why_searched_again
 from ostinato.streams.bucket_state import BucketState, header_bytes, segments_of
 from ostinato.streams.stored_segments import StoredSegments, size_of
 from ostinato.streams.stored_state import Section
@@ -40,8 +41,8 @@ def batch_of(number: int, kind: str, keys: Sequence[int] = range(KEYS)) -> pa.Ta
 class Counted:
     """A stream whose open rows lie in a store that nobody should read."""
 
-    def __init__(self, text: str) -> None:
-        self.tester = StreamTester(parse_clause(f"{HEAD} {text}"), COLUMNS, eager=True)
+    def __init__(self, text: str, run_id: str | None = None) -> None:
+        self.tester = StreamTester(parse_clause(f"{HEAD} {text}"), COLUMNS, run_id=run_id)
         self.segments: tuple[bytes, ...] = ()
         self.reads = self.written = 0
 
@@ -55,7 +56,7 @@ class Counted:
 
         before = StoredSegments(len(stored), size_of(stored), read)
         self.tester._state = BucketState(self.tester.state.header, before if stored else (), ())
-        self.tester.feed(rows)
+        self.tester.feed(rows, watermark=rows["t"][-1].as_py())
         state = self.tester.state
         added = state.open_rows
         if isinstance(added, StoredSegments) and added.extends(before):
@@ -67,6 +68,7 @@ class Counted:
         return len(state.header) + size_of(added)
 
 
+@pytest.mark.parametrize("run_id", [None, "run"])
 @pytest.mark.parametrize(
     "text",
     [
@@ -76,8 +78,8 @@ class Counted:
         "PATTERN (A B+) DEFINE A AS kind = 'a', B AS kind = 'b'",
     ],
 )
-def test_the_hundredth_batch_writes_as_much_as_the_second(text: str) -> None:
-    stream = Counted(text)
+def test_the_hundredth_batch_writes_as_much_as_the_second(text: str, run_id: str | None) -> None:
+    stream = Counted(text, run_id)
     written = [stream.feed(batch_of(number, "b" if number else "a")) for number in range(100)]
     assert stream.reads == 0
     assert written[99] <= 1.05 * written[1]
@@ -149,7 +151,7 @@ def test_preferred_states_stay_and_a_match_cuts_the_others() -> None:
     ],
 )
 def test_patterns_that_are_searched_again(text: str, reason: str | None) -> None:
-    answer = why_searched_again(make_plan(bind(parse_clause(f"{HEAD} {text}"), list(COLUMNS))))
+    answer = why_searched_again(make_plan(bind(parse_clause(f"{HEAD} {text}"), list(COLUMNS))), StreamSettings())
     assert answer is None if reason is None else reason in (answer or "")
 
 

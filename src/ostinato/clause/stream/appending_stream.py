@@ -26,12 +26,15 @@ from ostinato.clause.stream.appended_bucket import (
     segment_of,
 )
 from ostinato.clause.stream.clause_stream import NEVER, Searched, StreamWorker
-from ostinato.clause.stream.key_layout import key_numbers
-from ostinato.clause.stream.live_states import DECIDED, LiveStates, why_searched_again
+from ostinato.clause.stream.key_layout import KeyLayout, key_numbers
+from ostinato.clause.stream.live_states import DECIDED, LiveStates
+from ostinato.clause.stream.row_ordinals import with_ordinals
+from ostinato.clause.stream.searched_again import why_searched_again
 from ostinato.clause.stream.stream_search import NO_RESULTS
 from ostinato.clause.task.clause_worker import Window
 from ostinato.clause.task.neighbour_conditions import Edges
 from ostinato.rows.batches import OutputRows, joined_rows
+from ostinato.rows.column_names import ORDINAL
 from ostinato.rows.matches import ranges
 from ostinato.rows.ordering import Ordered
 from ostinato.streams.bucket_state import (
@@ -58,10 +61,8 @@ MOST_SEGMENTS = 64
 def stream_worker(
     typed: TypedPlan, conditions: Sequence[tuple[str, int]], settings: StreamSettings, fingerprint: str
 ) -> StreamWorker:
-    """The core of a clause. Ids, early results and keys that are forgotten need all rows of a key in every step."""
-    needs_all = typed.plan.has_ids or settings.emit == "early" or settings.forget_us is not None
-    appends = not needs_all and why_searched_again(typed.plan) is None
-    core = AppendingStreamWorker if appends else StreamWorker
+    """The core of a clause."""
+    core = AppendingStreamWorker if why_searched_again(typed.plan, settings) is None else StreamWorker
     return core(typed, conditions, settings, fingerprint)
 
 
@@ -154,8 +155,11 @@ class AppendingStreamWorker(StreamWorker):
         if arrived is None or not table.count:
             return
         stored = [column.type for column in table.values]
-        same_recent = table.recent is None or table.recent.schema.equals(arrived.schema.remove_metadata())
-        if stored != [arrived.schema.field(name).type for name in self.layout.names] or not same_recent:
+        types = [arrived.schema.field(name).type for name in self.layout.names]
+        schema = arrived.schema.remove_metadata()
+        if self.typed.plan.has_ids:
+            schema = schema.append(pa.field(ORDINAL, pa.int64()))
+        if stored != types or (table.recent is not None and not table.recent.schema.equals(schema)):
             raise other_query("the columns of its input, or their types, have changed")
 
     def _arrived(self, table: KeyTable, released: pa.RecordBatch | None) -> _Arrived:
@@ -164,9 +168,14 @@ class AppendingStreamWorker(StreamWorker):
         ordered = self.worker.order(self.batch(released))
         number = key_numbers(list(table.values) if table.count else None, released, self.layout.names)
         first = ordered.key_at[:-1]
-        if ordered.rows is None:
-            return _Arrived(released, number[first], ordered.key_at)
-        return _Arrived(released.take(pa.array(ordered.rows)), number[ordered.rows[first]], ordered.key_at)
+        if ordered.rows is not None:
+            released, first = released.take(pa.array(ordered.rows)), ordered.rows[first]
+        if self.typed.plan.has_ids:
+            released = with_ordinals(released, ordered.key_at, self.bound.order_by)
+        return _Arrived(released, number[first], ordered.key_at)
+
+    def _pool(self, before: OpenBucket, released: pa.RecordBatch | None, layout: KeyLayout) -> pa.RecordBatch | None:
+        return joined([before.open_rows, released])  # which have their ordinals
 
     def _ends(self, table: KeyTable) -> NDArray[np.int64]:
         """For each key the time up to which rows must be known for WITHIN to end its first open start, or NEVER."""

@@ -180,10 +180,7 @@ class StreamWorker:
     # --- matching ---
 
     def _searched(self, before: OpenBucket, intake: Intake, layout: KeyLayout, finished: bool) -> Searched:
-        if self.typed.plan.has_ids:
-            pool = pool_with_ordinals(before.open_rows, intake.released, layout, self.bound.order_by)
-        else:
-            pool = joined([before.open_rows, intake.released])
+        pool = self._pool(before, intake.released, layout)
         assert pool is not None
         rows = pool.take(pa.array(layout.rows))
         remembered = len(before.keys.rows)
@@ -203,6 +200,12 @@ class StreamWorker:
         forgotten = 0 if finished else int(((spans.continues != NEW) & spans.ended).sum())
         keys = rest.followed_by(key_matches.keys)
         return Searched(key_matches, OpenBucket(keys, intake.known_until, left, None), forgotten)
+
+    def _pool(self, before: OpenBucket, released: pa.RecordBatch | None, layout: KeyLayout) -> pa.RecordBatch | None:
+        """Open rows, then released ones; with ids, they have ordinals."""
+        if self.typed.plan.has_ids:
+            return pool_with_ordinals(before.open_rows, released, layout, self.bound.order_by)
+        return joined([before.open_rows, released])
 
     def batch(self, rows: pa.RecordBatch) -> Batch:
         """Shipped rows with their conditions as masks."""

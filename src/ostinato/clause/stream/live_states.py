@@ -19,8 +19,6 @@ from ostinato.clause.automaton.nfa import ACCEPT, ACCEPT_AT_END
 from ostinato.clause.matching.nfa_tables import BITS
 from ostinato.clause.matching.symbols import RowSymbols
 from ostinato.clause.plan.match_plan import MatchPlan
-from ostinato.clause.plan.slicing import margins_of
-from ostinato.clause.query.clause import MatchMode
 from ostinato.kernels.kernel_cache import kernel
 
 Numbers = NDArray[np.int64]
@@ -30,20 +28,6 @@ DONE, MISSING = 0, 1
 _UNKNOWN = -1
 MOST_LISTS = 1 << 12
 _LARGEST_TABLE = 1 << 22
-MOST_STATES = 1 << 10
-
-
-def why_searched_again(plan: MatchPlan) -> str | None:
-    """The reason why every step searches an open start again from its first row; None if live states are known."""
-    if plan.run_conditions:
-        return "conditions over the run depend on all its rows"
-    if plan.bound.clause.mode is not MatchMode.PREFERRED:
-        return f"{plan.bound.clause.mode.value} has several matches of a start"
-    if margins_of(plan).after:
-        return "NEXT reads rows that haven't come yet"
-    if len(plan.nfa.states) > MOST_STATES:
-        return f"the pattern has more than {MOST_STATES:,} states"
-    return None
 
 
 class LiveStates:

@@ -23,6 +23,12 @@ from ostinato.streams.bucket_state import Rows
 from ostinato.streams.record_batches import joined
 
 
+def with_ordinals(rows: pa.RecordBatch, key_at: Rows, order: Sequence[BoundKey]) -> pa.RecordBatch:
+    """Released rows in the order of matching, with the column ORDINAL. No row of their times came before them."""
+    ordinals = tie_ordinals([rows.column(key.column) for key in order], key_at)
+    return rows.append_column(ORDINAL, pa.array(ordinals))
+
+
 def pool_with_ordinals(
     open_rows: pa.RecordBatch | None, released: pa.RecordBatch | None, layout: KeyLayout, order: Sequence[BoundKey]
 ) -> pa.RecordBatch | None:

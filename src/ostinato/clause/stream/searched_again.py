@@ -15,8 +15,8 @@ def why_searched_again(plan: MatchPlan, settings: StreamSettings) -> str | None:
 
     None if a step appends its new rows, and reads old ones only where a start may end.
     """
-    if plan.has_ids:
-        return "match_id and run_id need all rows of a key"
+    if plan.has_ids and settings.eager:
+        return "match_id and run_id compare a row with all earlier ones of its time, which may come with eager"
     if settings.emit == "early":
         return 'emit="early" needs all rows of a key'
     if settings.forget_us is not None:
