@@ -134,7 +134,7 @@ def test_rules_that_cannot_run_are_rejected_and_the_others_go_on() -> None:
         "keys": "RULE_NEEDS_OTHER_KEYS",
         "order": "RULE_NEEDS_OTHER_ORDER",
         "function": "UNKNOWN_FUNCTION",
-        "no version": "INVALID_OPTION",
+        "no version": "INVALID_RULE",
         "": "INVALID_RULE",
     }
     output = stream.step(None, 2, rule("second", ABC), rule("third", ABC))

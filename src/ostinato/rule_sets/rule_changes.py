@@ -133,22 +133,29 @@ def read_change(text: str) -> RuleChange:
         raise UnreadableChange("INVALID_RULE", "a change of a rule is a JSON object")
     version = _number(values.get("version"))
     try:
+        options = RuleOptions.read(values.get("options"))
+    except QueryError as error:
+        raise _unreadable(error, error.code, values.get("id"), version) from None
+    try:
         _check_fields(values)
         return RuleChange(
             id=values.get("id"),  # type: ignore[arg-type]  # the class checks the types
             version=version,  # type: ignore[arg-type]
             text="" if values.get("text") is None else values["text"],
             enabled=True if values.get("enabled") is None else _flag(values["enabled"]),  # type: ignore[arg-type]
-            options=RuleOptions.read(values.get("options")),
+            options=options,
         )
     except QueryError as error:
-        unreadable = UnreadableChange(error.code, error.message, hint=error.hint)
-        rule = values.get("id")
-        if isinstance(rule, str) and _is_encodable(rule):
-            unreadable.rule = rule[:MOST_ID_CHARACTERS]
-        if isinstance(version, int) and not isinstance(version, bool) and abs(version) <= MOST_VERSIONS:
-            unreadable.version = version
-        raise unreadable from None
+        raise _unreadable(error, "INVALID_RULE", values.get("id"), version) from None
+
+
+def _unreadable(error: QueryError, code: str, rule: object, version: object) -> UnreadableChange:
+    unreadable = UnreadableChange(code, error.message, hint=error.hint)
+    if isinstance(rule, str) and _is_encodable(rule):
+        unreadable.rule = rule[:MOST_ID_CHARACTERS]
+    if isinstance(version, int) and not isinstance(version, bool) and abs(version) <= MOST_VERSIONS:
+        unreadable.version = version
+    return unreadable
 
 
 def _check_fields(values: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,61 @@ def test_a_stream_of_rules(source: Source, tmp_path: Path) -> None:
     }
 
 
+def test_a_static_table_is_reduced_to_the_rules_in_force(source: Source) -> None:
+    """A wrong version below the one in force doesn't matter. A restart applies the table's changes only."""
+    schema = "id string, version int, text string, enabled boolean"
+
+    def run_with(*rows: tuple[str, int, str, bool | None]) -> Counter[tuple[str, str, int]]:
+        table = source.session.createDataFrame(rows, schema)
+        return kinds(source.run(ost.rules(source.read(), table, keys="k", time="ts", buckets=1)))
+
+    source.add(letters("k1", "ab", 0), letters("k1", "xx", 30))
+    first = run_with(("pairs", 1, "PATTERN (A", None), ("pairs", 2, AB, None), ("gone", 1, AB, None))
+    assert (
+        first[("rule_changed", "pairs", 2)] == first[("rule_changed", "gone", 1)] == first[("match", "pairs", 2)] == 1
+    )
+    source.add(letters("k1", "ab", 60), letters("k1", "xx", 90))
+    second = run_with(("pairs", 2, ABC, True), ("gone", 2, "", False)) - first
+    assert second == {("rule_rejected", "pairs", 2): 1, ("rule_changed", "gone", 2): 1, ("match", "pairs", 2): 1}
+    with pytest.raises(ost.QueryError, match=r"RULE_VERSION_EXISTS: the rule 'pairs' \(version 2\)"):
+        run_with(("pairs", 2, AB, None), ("pairs", 2, ABC, None))
+    with pytest.raises(ost.QueryError, match=r"SYNTAX_ERROR: the rule 'pairs' \(version 2\)"):
+        run_with(("pairs", 1, AB, None), ("pairs", 2, "PATTERN (A", None))
+
+
+def test_bad_values_of_a_table_are_rejected_rules(source: Source, tmp_path: Path) -> None:
+    changes = tmp_path / "changes"
+    schema = "id int, version string, text string, enabled string, options map<string, string>"
+    rows = [(1, "1", AB, "TRUE", {"start": "kept"}), (2, "one", AB, None, None), (3, "1", AB, "off", None)]
+    source.session.createDataFrame(rows, schema).write.json(str(changes))
+    log = source.session.readStream.schema(schema).json(str(changes))
+    source.add(letters("k1", "ab", 0), letters("k1", "xx", 60))
+    found = source.run(ost.rules(source.read(), log, keys="k", time="ts", buckets=1))
+    assert sorted((row["kind"], row["rule"]) for row in found.to_pylist()) == [
+        ("match", "1"),
+        ("rule_changed", "1"),
+        ("rule_rejected", "2"),
+        ("rule_rejected", "3"),
+    ]
+
+
+def test_old_files_of_rules_are_read(source: Source) -> None:
+    """Spark's file source ignores files that are a week older than the newest, unless an option says otherwise."""
+    folder = source.folder / "rules"
+    ost.write_rule(folder, "pairs", AB)
+    ost.write_rule(folder, "runs", ABC)
+    for file in folder.glob("pairs*"):
+        os.utime(file, (1_000_000_000, 1_000_000_000))
+    source.add(letters("k1", "ab", 0), letters("k1", "xx", 60))
+    source.run(ost.rules(source.read(), folder, keys="k", time="ts", buckets=1))  # Spark starts with all files
+    ost.write_rule(folder, "late", AB)
+    for file in folder.glob("late*"):
+        os.utime(file, (1_000_000_000, 1_000_000_000))
+    source.add(letters("k1", "xx", 120))
+    found = source.run(ost.rules(source.read(), folder, keys="k", time="ts", buckets=1))
+    assert {"pairs", "runs", "late"} == {row["rule"] for row in found.to_pylist() if row["kind"] == "rule_changed"}
+
+
 def test_refusals(source: Source) -> None:
     source.add(letters("k1", "ab", 0))
     stream, folder = source.read(), source.folder / "rules"
@@ -125,5 +181,8 @@ def test_refusals(source: Source) -> None:
         ost.rules(stream, source.folder / "nothing", keys="k", time="ts")
     with pytest.raises(ost.QueryError, match="INVALID_OPTION"):
         ost.rules(stream, 7, keys="k", time="ts")  # type: ignore[arg-type]
+    log = source.session.readStream.schema("id string, version int, text string, at timestamp").json(str(folder))
+    with pytest.raises(ost.QueryError, match="STREAM_NOT_SUPPORTED: the rules have a watermark, on the column 'at'"):
+        ost.rules(stream, log.withWatermark("at", "1 minute"), keys="k", time="ts")
     with pytest.raises(ost.QueryError, match="DUPLICATE_COLUMN"):
         ost.rules(stream.withColumnRenamed("k", "Rule"), folder, keys="Rule", time="ts")

@@ -13,7 +13,6 @@ from pyspark.sql import types as s
 from ostinato.errors import QueryError, did_you_mean
 from ostinato.expressions import types as t
 from ostinato.expressions.render import quote
-from ostinato.rows.json_text import as_json
 from ostinato.rule_sets.declaration import RuleKind, RuleLimits
 from ostinato.rule_sets.rule_columns import DECIDED, output_schema
 from ostinato.spark.rules.rule_log import rule_log
@@ -57,7 +56,6 @@ def rules_stream(stream: DataFrame, rules: Any, terms: RulesTerms) -> DataFrame:
     if not t.is_datetime(declared.schema.field(time[0]).type):
         kind = t.spark_name(declared.schema.field(time[0]).type)
         raise QueryError("STREAM_NOT_SUPPORTED", f"the first column of time= is a time, but '{time[0]}' is {kind}")
-    as_json(declared.schema.empty_table(), declared.settings)  # late rows and errors are written like this
     log = rule_log(rules, stream.sparkSession, declared)
     schema = stored_schema(definition, delay_ms)
     rows = through_buckets(
