@@ -39,15 +39,16 @@ def rules(
 
     `rules` is the folder that `ost.write_rule` writes to, or a DataFrame with the columns `id`, `version`, `text`, and
     perhaps `enabled` and `options`. A streaming DataFrame is a change log; a static one is read once, now. The highest
-    version of a rule wins. A change applies to a whole micro-batch, before its rows.
+    version of a rule that isn't wrong is in force. A change applies to a whole micro-batch, before its rows.
 
     All rules share `keys` (PARTITION BY), `time` (ORDER BY; the first column has the watermark) and `columns`, the
     columns that rules may use (None: all). The output has one schema for all rules: `kind` (match, unmatched, error,
-    late, rule_changed, rule_rejected, rule_suspended), `rule`, `version`, the keys, `began`, `ended`, `decided`,
-    `measures` as JSON text, and `message`.
+    late, rule_changed, rule_rejected, rule_suspended), `rule`, `version`, `match_id`, the keys, `began`, `ended`,
+    `decided`, `measures` as JSON text, and `message`.
 
-    `buckets` is fixed for the life of a checkpoint. `max_rules` bounds the rules in force, `max_partial_matches` and
-    `max_state_bytes` what one rule may use in one bucket: a rule beyond them is suspended, and the others go on.
+    `buckets` is fixed for the life of a checkpoint. `max_rules` bounds the rules in force. `max_partial_matches`,
+    `max_state_bytes` and `max_errors` (rows of a micro-batch that can't be evaluated) bound what one rule may do in one
+    bucket: a rule beyond them is suspended, and the others go on. A rule's options may only lower them.
 
     >>> found = rules(events, "rules/", keys="user", time="ts", columns=["amount"])  # doctest: +SKIP
     """
@@ -103,7 +104,8 @@ def write_rule(
 
     Every change is a new file, which is never edited. Without `version` it is the next one. `enabled=False` removes the
     rule. `options`: `start` ("new" or "kept" rows), `at_end` ("drop" or "finish"), `max_partial_matches`,
-    `max_state_bytes`. The folder is one of this machine; elsewhere, any tool may write the same files.
+    `max_state_bytes` and `max_errors`, which lower limits of the call, and `reason` (of a removal: it is a suspension).
+    The folder is one of this machine; elsewhere, any tool may write the same files.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
