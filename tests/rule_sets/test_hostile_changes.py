@@ -124,7 +124,7 @@ def _is_of_rule(value: object) -> bool:
     return isinstance(value, RuleSearch | CompiledRule)
 
 
-def test_an_error_of_the_machine_suspends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lack_of_memory_suspends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*arguments: object, **options: object) -> None:
         raise MemoryError
 

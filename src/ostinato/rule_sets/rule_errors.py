@@ -5,15 +5,12 @@ from __future__ import annotations
 from ostinato.calls.foreign_errors import error_of_ours
 from ostinato.errors import MatchError, OstinatoError
 
-_OF_THE_MACHINE = (MemoryError, OSError, ImportError)
-"""Errors that have nothing to do with a rule. A repeated batch may not have them, so it must not decide by them."""
-
 
 def as_error_of_rule(error: Exception) -> OstinatoError:
-    """Raises errors of the machine unchanged, because Spark should repeat the batch."""
+    """Raises MemoryError unchanged: a repeated batch may have more memory, so a decision must not depend on it."""
     if isinstance(error, OstinatoError):
         return error
-    if isinstance(error, _OF_THE_MACHINE):
+    if isinstance(error, MemoryError):
         raise error
     hint = "this is a defect of ostinato: please report it with the rule and the types of the columns"
     message = f"the rule can't run: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
