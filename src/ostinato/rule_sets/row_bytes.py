@@ -13,7 +13,7 @@ _OFFSET_BYTES = 4
 
 
 def row_bytes(column: pa.Array) -> NDArray[np.float64]:
-    """Without the bits that mark NULLs.
+    """About as many as Arrow needs.
 
     >>> row_bytes(pa.array(["a", None, "abc"])).tolist(), row_bytes(pa.array([[1, 2], []])).tolist()
     ([5.0, 4.0, 7.0], [20.0, 4.0])
