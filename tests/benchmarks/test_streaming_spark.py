@@ -70,6 +70,20 @@ def test_rules_are_measured_over_streams_of_their_own(monkeypatch: pytest.Monkey
     ]
 
 
+@pytest.mark.spark
+@pytest.mark.usefixtures("session")
+def test_buckets_are_measured_by_their_number_and_against_groups_of_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(micro_batch.SIZES, Scale.SMALL, (200,))
+    monkeypatch.setitem(micro_batch.ROUNDS, Scale.SMALL, 1)
+    monkeypatch.setattr(micro_batch, "BATCHES", 3)
+    monkeypatch.setattr(micro_batch, "WARM_UP_BATCHES", 1)
+    monkeypatch.setattr(bucket_counts, "BUCKETS", (4, 16))
+    monkeypatch.setitem(buckets.ROWS, Scale.SMALL, 300)
+    monkeypatch.setattr(buckets, "WARM_UP_ROWS", 10)
+    records = [*bucket_counts.measure_bucket_counts(Scale.SMALL), *buckets.measure_buckets(Scale.SMALL)]
+    assert all(record.value > 0 and record.baseline for record in records)
+
+
 def test_minutes_that_end_before_the_last_row_are_counted() -> None:
     assert list(micro_batch.in_turn(["a", "b"], 1)) == ["b", "a"]
     assert micro_batch.rows_of_ended_minutes(micro_batch.events(400, 1)) == 367

@@ -182,7 +182,8 @@ def _on_a_stream(planned: PlannedClause) -> str:
     if reason is None:
         return (
             "Each step appends its new rows, and reads old rows only where a match may end. With the options "
-            'emit="early" and forget_keys_after, each step searches the open rows of its keys again.'
+            'emit="early" and forget_keys_after, and with ids on an eager stream, each step searches the open rows of '
+            "its keys again."
         )
     return (
         f"Each step reads and searches the open rows of its keys again, because {reason}. The cost of a step grows "
