@@ -77,7 +77,7 @@ def test_buckets_are_measured_by_their_number_and_against_groups_of_keys(monkeyp
     monkeypatch.setitem(micro_batch.ROUNDS, Scale.SMALL, 1)
     monkeypatch.setattr(micro_batch, "BATCHES", 3)
     monkeypatch.setattr(micro_batch, "WARM_UP_BATCHES", 1)
-    monkeypatch.setattr(bucket_counts, "BUCKETS", (4, 16))
+    monkeypatch.setattr(bucket_counts, "BUCKETS", (16,))
     monkeypatch.setitem(buckets.ROWS, Scale.SMALL, 300)
     monkeypatch.setattr(buckets, "WARM_UP_ROWS", 10)
     records = [*bucket_counts.measure_bucket_counts(Scale.SMALL), *buckets.measure_buckets(Scale.SMALL)]
