@@ -1,4 +1,4 @@
-"""What an open run costs: bytes of state, and time of micro-batches that bring the same few rows beside more runs; and
+"""The cost of an open run: bytes of state, and time of micro-batches that bring the same few rows beside more runs. And
 the state of a silent key without an open run.
 
 Every key has one run of `A B* C` that stays open, because no C comes. Then batches of rows of other keys follow, in

@@ -31,7 +31,7 @@ from ostinato.streams.stream_settings import Late
 
 @dataclass(frozen=True, slots=True)
 class RulesTerms:
-    """What a stream declares for all its rules."""
+    """The declaration of a stream for all its rules."""
 
     keys: tuple[str, ...]
     time: tuple[str, ...]
