@@ -1,4 +1,4 @@
-"""Rules over rows that they can't evaluate: the judge is a batch that skips these rows, whatever other rules hold."""
+"""Rules over rows that they can't evaluate. The judges: a batch that skips these rows, and the rule without others."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tests.rule_sets.rule_streams import RuleStream, of_kind, rule
 import ostinato as ost
 from ostinato.expressions.types import Settings
 from ostinato.rows.json_text import as_json
+from ostinato.rule_sets.rule_changes import RuleChange
 
 HOLDS = "PATTERN (A B* C) DEFINE A AS TRUE, B AS TRUE, C AS FALSE"
 TEXTS = [text.replace("PARTITION BY k ", "").replace("ORDER BY t, id ", "") for text in OVER_ONE_ROW + OVER_SEVERAL]
@@ -53,3 +54,38 @@ def test_a_rule_goes_on_without_what_it_cannot_evaluate(
     for row in of_kind(output, "error"):
         assert row["message"].startswith(("DIVIDE_BY_ZERO", "INVALID_ARRAY_INDEX"))
         assert set(json.loads(row["measures"])) == set(SCHEMA.names)
+
+
+@st.composite
+def changes_of(draw: st.DrawFn, name: str, steps: int) -> list[list[RuleChange]]:
+    """For each step the changes of one rule: texts, wrong texts, removals."""
+    changes: list[list[RuleChange]] = []
+    for number in range(steps):
+        what = draw(st.sampled_from(["text", "wrong", "removal", None, None, None])) if number else "text"
+        start = draw(st.sampled_from([None, "new"]))
+        change = {
+            "text": rule(name, draw(st.sampled_from(TEXTS)), number + 1, start=start),
+            "wrong": rule(name, "PATTERN (A", number + 1),
+            "removal": rule(name, "", number + 1, enabled=False, at_end=draw(st.sampled_from(["drop", "finish"]))),
+        }
+        changes.append([] if what is None else [change[what]])
+    return changes
+
+
+@settings(max_examples=examples(100))
+@given(st.data())
+def test_no_output_of_a_rule_depends_on_other_rules(data: st.DataObject) -> None:
+    """Not its matches, errors, reports, or the limits that it breaks."""
+    steps = data.draw(steps_of(data.draw(small_tables())))
+    changes = data.draw(changes_of("r", len(steps)))
+    other = data.draw(changes_of("other", len(steps)))
+    limits = data.draw(st.sampled_from([{}, {"max_errors": 1}, {"max_state_bytes": 100}, {"max_state_bytes": 300}]))
+    outputs = []
+    for others in ([[] for _ in steps], [[rule("holds", HOLDS), *other[0]], *other[1:]]):
+        stream = RuleStream(SCHEMA, time=("t", "id"), **limits)
+        rows = []
+        for (table, watermark), *more in zip(steps, changes, others, strict=True):
+            rows += stream.step(table, int(watermark.timestamp() * 1_000_000), *more[0], *more[1])
+        rows += stream.finish()
+        outputs.append(Counter(repr(sorted(row.items())) for row in rows if row.get("rule") == "r"))
+    assert outputs[0] == outputs[1]

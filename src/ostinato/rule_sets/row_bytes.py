@@ -13,19 +13,22 @@ _OFFSET_BYTES = 4
 
 
 def row_bytes(column: pa.Array) -> NDArray[np.float64]:
-    """About as many as Arrow needs.
+    """About as many as Arrow needs. The bytes of a value depend on nothing else in the column: bits that mark NULLs,
+    which a column has only if it holds a NULL, don't count.
 
     >>> row_bytes(pa.array(["a", None, "abc"])).tolist(), row_bytes(pa.array([[1, 2], []])).tolist()
     ([5.0, 4.0, 7.0], [20.0, 4.0])
     """
-    kind, sizes = column.type, np.full(len(column), column.nbytes / max(len(column), 1))
+    kind, sizes = column.type, np.zeros(len(column))
     if t.is_struct(kind):
         fields = (row_bytes(column.field(index)) for index in range(kind.num_fields))
-        sizes = np.sum([np.zeros(len(column)), *fields], axis=0)
+        sizes = np.sum([sizes, *fields], axis=0)
     elif t.is_nested(kind):
         items = row_bytes(column.keys) + row_bytes(column.items) if t.is_map(kind) else row_bytes(column.values)
         edges, until = np.asarray(column.offsets), np.append(0, np.cumsum(items))
         sizes = until[edges[1:]] - until[edges[:-1]] + _OFFSET_BYTES
     elif pa.types.is_string(kind) or pa.types.is_binary(kind):
         sizes = np.asarray(pc.fill_null(pc.binary_length(column), 0), np.float64) + _OFFSET_BYTES
+    elif not pa.types.is_null(kind):
+        sizes += kind.bit_width / 8
     return sizes

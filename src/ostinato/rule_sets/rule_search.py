@@ -24,6 +24,7 @@ from ostinato.funnels.funnel_clause import ORDER_COLUMN
 from ostinato.rows.batches import Batch, Mask, OutputRows
 from ostinato.rows.column_names import FAILED_SLOTS, MATCHED, PREFIX, ROW_ERROR
 from ostinato.rows.failing_rows import failing_rows
+from ostinato.rows.matches import ranges
 from ostinato.rows.ordering import Ordered
 from ostinato.rule_sets.compiled_rule import CompiledRule
 from ostinato.rule_sets.key_rows import KeyRows, RowConditions, chosen
@@ -207,10 +208,13 @@ class RuleSearch:
     def _view(self, rows: KeyRows, standing: Standing) -> _View | None:
         """The rows to search; None if no key may have a match."""
         visible, batch, failed = self._evaluated(rows, standing)
-        searched = self._searched(rows, standing, visible, batch)
-        if searched is not None:
-            if not len(searched) and not failed:
-                return None
+        at = np.searchsorted(visible, rows.key_at)
+        begin = self._own_rows_begin(visible, at, standing)
+        count = np.where(self._must_search(rows, standing, batch, begin, at[1:]), at[1:] - begin, 0)
+        if not count.any() and not failed:
+            return None
+        if int(count.sum()) < len(visible):
+            searched = ranges(begin, count)
             visible, batch = visible[searched], chosen(batch, searched)
         view_at = np.searchsorted(visible, rows.key_at)
         if self.rule.order is None:
@@ -243,15 +247,23 @@ class RuleSearch:
         )
         return {int(chosen[position]): error for position, error in failed.items()}
 
-    def _searched(self, rows: KeyRows, standing: Standing, visible: Rows, batch: Batch) -> Rows | None:
-        """The indexes of the visible rows whose keys must be searched; None: all of them."""
+    def _own_rows_begin(self, visible: Rows, at: Rows, standing: Standing) -> Rows:
+        """The index of each key's first visible row that the rule itself keeps. Earlier rows are there for other rules.
+        This rule must not read them, or its errors would depend on these rules."""
+        if self.rule.order is not None:  # a funnel reads no row before its start, which stands in its own order
+            return at[:-1]
+        needs = self.search.needs
+        before = np.maximum(needs.before, (standing.number > 0) & needs.numbers)
+        return np.maximum(at[:-1], np.searchsorted(visible, standing.start) - before)
+
+    def _must_search(self, rows: KeyRows, standing: Standing, batch: Batch, begin: Rows, end: Rows) -> Mask:
+        """The keys that have an open start, or a row that may be one."""
         if self._first_conditions is None:
-            return None
+            return np.ones(len(begin), np.bool_)
         may_start: Mask = np.logical_or.reduce([batch.row_masks[number] for number in self._first_conditions])
-        at = np.searchsorted(visible, rows.key_at)
-        starts = np.append(0, np.cumsum(may_start))[at]
-        must_search = (np.diff(starts) > 0) | (standing.start < rows.stored_end)
-        return None if must_search.all() else np.flatnonzero(np.repeat(must_search, np.diff(at)))
+        starts = np.append(0, np.cumsum(may_start))
+        must_search: Mask = (starts[end] > starts[begin]) | (standing.start < rows.stored_end)
+        return must_search
 
     def _in_order(self, batch: Batch, view_at: Rows) -> Rows:
         """The positions of the rows in the rule's own order. It differs from that of the stream within one time only,
