@@ -101,6 +101,24 @@ def test_the_greatest_value_wins(streaming: SparkSession, tmp_path: Path) -> Non
     assert streaming.read.parquet(str(tmp_path / "runs")).count() == 3
 
 
+def test_different_rows_of_one_key_are_refused(streaming: SparkSession, tmp_path: Path) -> None:
+    """ALL ROWS PER MATCH: the rows of a match share its id, and all but one would be lost."""
+    shown = streaming.sql("SELECT 'a' AS k, id AS t, id AS x, map('n', id) AS m FROM range(4)")
+    rows = shown.transform(
+        ost.match_recognize(
+            "PARTITION BY k ORDER BY t ALL ROWS PER MATCH PATTERN (A B+) DEFINE B AS x > PREV(x)", match_id="match_id"
+        )
+    )
+    with pytest.raises(Exception, match="UPSERT_KEY_NOT_UNIQUE") as caught:
+        ost.upsert(tmp_path / "one")(rows, 0)
+    assert ost.unwrap(caught.value).code == "UPSERT_KEY_NOT_UNIQUE"  # type: ignore[union-attr]
+    rows = rows.selectExpr("*", "INTERVAL '1' YEAR AS years", "parse_json('[1]') AS v")
+    all_rows = ost.upsert(tmp_path / "all", key=("match_id", "t"))
+    for number in range(2):
+        all_rows(rows.union(rows), number)  # equal rows are one row
+    assert all_rows.read(streaming).count() == 4
+
+
 def test_days_that_python_has_no_date_for(streaming: SparkSession, tmp_path: Path) -> None:
     upsert = ost.upsert(tmp_path / "far", time="began")
     seconds = [253_402_300_800, 9_000_000_000_000, -9_000_000_000_000, 0, None]  # from the year 10000 on, before Christ

@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -247,6 +248,24 @@ def test_several_rows_have_a_key_of_all_their_ids(receiver: Receiver) -> None:
     first = keys(receiver, table("a", "b", "c"), rows_per_request=2)
     assert keys(receiver, table("a", "b", "d"), rows_per_request=2)[0] == first[0]
     assert keys(receiver, table("ab", "", "c"), rows_per_request=2)[0] != first[0]
+
+
+def test_different_rows_never_share_a_key(receiver: Receiver) -> None:
+    """The rows of ALL ROWS PER MATCH share the id of their match."""
+    rows = pa.table({"match_id": ["a"] * 4, "x": [1, 2, 3, 4]})
+    assert len(set(keys(receiver, rows, rows_per_request=2))) == 2
+    with pytest.raises(OstinatoError, match="WEBHOOK_KEY_NOT_UNIQUE"):
+        deliver(receiver, rows, rows_per_request=1)
+    receiver.received.clear()
+    assert keys(receiver, rows, rows_per_request=1, key="match_id,x") == ["a:1", "a:2", "a:3", "a:4"]
+    receiver.received.clear()
+    assert keys(receiver, table("a").take([0, 0]), rows_per_request=1) == ["a", "a"]
+
+
+def test_keys_have_all_digits_of_a_number(receiver: Receiver) -> None:
+    digits = ["12345678901234567890.12", "12345678901234567890.34"]
+    rows = pa.table({"x": pa.array(map(Decimal, digits), pa.decimal128(38, 2))})
+    assert keys(receiver, rows, rows_per_request=1, key="x") == digits
 
 
 def test_without_ids_a_key_tells_place_and_content(receiver: Receiver) -> None:

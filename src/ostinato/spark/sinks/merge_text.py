@@ -109,6 +109,17 @@ def checked_key(name: str) -> str:
     return f"CASE WHEN {quote(name)} IS NULL THEN {_raised(error)} ELSE {quote(name)} END"
 
 
+def checked_unique(name: str, keys: Sequence[str]) -> str:
+    """An expression: the value of a key column. It raises UPSERT_KEY_NOT_UNIQUE if rows of one key differ."""
+    error = MatchError(
+        "UPSERT_KEY_NOT_UNIQUE",
+        f"two different rows of a micro-batch are equal in the key ({', '.join(keys)}), so one would be lost",
+        hint='ALL ROWS PER MATCH: key=("match_id", "ts"); several queries in one target: add a column with their names',
+    )
+    row, of_key = "to_json(struct(*))", f"OVER (PARTITION BY {', '.join(map(quote, keys))})"
+    return f"CASE WHEN min({row}) {of_key} <> max({row}) {of_key} THEN {_raised(error)} ELSE {quote(name)} END"
+
+
 def checked_status(name: str) -> str:
     """An expression: the status of an early result. Other values raise UPSERT_STATUS."""
     allowed = ", ".join(f"'{status}'" for status in _STATUSES)

@@ -25,7 +25,14 @@ from ostinato.errors import OstinatoError, QueryError, carried, did_you_mean
 from ostinato.expressions.render import quote
 from ostinato.rows.column_names import PREFIX
 from ostinato.spark.session.session_settings import check_spark
-from ostinato.spark.sinks.merge_text import WRITE, Versions, checked_key, checked_status, merge_statement
+from ostinato.spark.sinks.merge_text import (
+    WRITE,
+    Versions,
+    checked_key,
+    checked_status,
+    checked_unique,
+    merge_statement,
+)
 from ostinato.streams.stream_settings import WITHDRAWN
 
 TargetFormat = Literal["parquet", "table"]
@@ -115,7 +122,11 @@ class Upsert:
         checked = {name: f.expr(checked_key(name)) for name in self.versions.key}
         if self.versions.status is not None:
             checked[self.versions.status] = f.expr(checked_status(self.versions.status))
-        return self._latest(batch.withColumns(checked))
+        rows = batch.withColumns(checked)
+        if self.versions.is_single:  # later versions of a row differ; here they would be other rows
+            name = self.versions.key[0]
+            rows = rows.withColumn(name, f.expr(checked_unique(name, self.versions.key)))
+        return self._latest(rows)
 
     def _latest(self, rows: DataFrame) -> DataFrame:
         """The latest version of each key."""

@@ -92,9 +92,19 @@ def key_columns(names: Sequence[str], key: Sequence[str] | None) -> list[str]:
 
 def _key_text(values: str) -> str:
     """The values of a key as the header carries them: joined by `:` where that is short and clear, else as a hash."""
-    texts = ["" if value is None else str(value) for value in json.loads(values).values()]
+    # Numbers stay texts: a float would merge decimals that differ in a late digit.
+    read = json.loads(values, parse_float=str, parse_int=str)
+    texts = ["" if value is None else str(value) for value in read.values()]
     is_clear = all(_PLAIN.fullmatch(text) for text in texts) and len(values) <= _LONGEST_PLAIN_KEY
     return ":".join(texts) if is_clear else _hash(values)
+
+
+def _not_unique(key: str) -> MatchError:
+    return MatchError(
+        "WEBHOOK_KEY_NOT_UNIQUE",
+        f"two different rows have the key {key!r}, so the receiver would drop the second one",
+        hint='name the columns that identify a row: .option("key", "match_id,ts")',
+    )
 
 
 def _hash(*parts: str) -> str:
@@ -117,6 +127,8 @@ class WebhookRequests:
         self._send, self._around = send, around
         self._retries = Retries(options.attempts, options.first_wait_seconds, options.longest_wait_seconds)
         self._sent_bodies: Counter[str] = Counter()
+        self._row_of_key: dict[str, str] = {}
+        """For requests with one row: a digest of the row that was sent under a key."""
 
     def deliver(self, rows: Iterable[JsonRow]) -> Iterator[str]:
         """Sends all rows. Gives a line of JSON for each row that the receiver didn't take, if the options name a folder
@@ -143,14 +155,17 @@ class WebhookRequests:
                 return f"[{','.join(texts)}]"
 
     def _idempotency_key(self, rows: Sequence[JsonRow], body: str) -> str:
-        """Made of the rows' own keys where all have one. Otherwise of the place in the stream and of the body: a replay
-        may order its rows otherwise, and a key for other rows than before would make a receiver drop them."""
-        keys = [row.key for row in rows]
+        """One row: its own key. Several rows that all have keys: made of these and of the body. Otherwise: made of the
+        place in the stream and of the body. A replay may order its rows otherwise, and a key for other rows than before
+        would make a receiver drop them."""
+        keys, digest = [row.key for row in rows], _hash(body)
         if len(keys) == 1 and keys[0] is not None:
+            if self._row_of_key.setdefault(keys[0], digest) != digest:
+                raise _not_unique(keys[0])
             return keys[0]
         if all(key is not None for key in keys):
-            return _hash(*(key or "" for key in keys))
-        task, digest = self._task, _hash(body)
+            return _hash(*(key or "" for key in keys), digest)
+        task = self._task
         self._sent_bodies[digest] += 1
         place = (task.job, str(task.epoch), str(task.partition), str(self._sent_bodies[digest]))
         return _hash(*place, digest)
