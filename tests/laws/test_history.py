@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
-from tests.laws.comparison import differing, rows_of
+from tests.laws.comparison import differing, rows_of, with_ids
 from tests.laws.declined import CLAUSES, Declined
 from tests.laws.strategies import COLUMNS, tables
 from tests.laws.test_stream_equals_batch import START, TABLES, Plan, on_time, plans, timed_clauses
 
-from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.errors import MatchError, QueryError
 from ostinato.local.local_clause import match_table
 from ostinato.testing import StreamTester
@@ -50,11 +49,11 @@ def check(text: str, table: pa.Table, minute: int, plan: Plan, rows_per_step: in
     steps = [(live.sort_by("t"), plan.watermarks[0])] if eager else plan.steps(live)
     expected = None
     with DECLINED.example(), suppress(MatchError):
-        expected = match_table(parse_clause(text), pa.concat_tables([archive, on_time(steps)]))
+        expected = match_table(with_ids(text), pa.concat_tables([archive, on_time(steps)]))
     if expected is None:
         return  # `test_stream_equals_batch` says that the stream fails, too
     DECLINED.answered(rows=expected.num_rows > 0)
-    stream = StreamTester(parse_clause(text), COLUMNS, eager=eager)
+    stream = StreamTester(with_ids(text), COLUMNS, eager=eager)
     results = [tuple(row.values()) for row in stream.load_history(archive, rows_per_step=rows_per_step)]
     if not eager:
         stream.feed(archive)  # the live source repeats all rows of the archive

@@ -61,7 +61,7 @@ def test_a_changed_rule_is_searched_anew_over_its_open_rows() -> None:
     )
     assert matches(output) == [("r", 2, {"a": 2})]
     assert [row["message"] for row in of_kind(output, "rule_changed")] == [
-        "changed from version 1; open partial matches of 1 keys are searched anew"
+        "changed from version 1; open partial matches of 1 key are searched anew"
     ]
 
 
@@ -70,7 +70,7 @@ def test_a_removed_rule_ends_its_runs() -> None:
     stream.step(rows("AB"), 2, rule("r", ABC))
     output = stream.step(None, 2, rule("r", "", 2, enabled=False))
     assert [row["message"] for row in of_kind(output, "rule_changed")] == [
-        "removed; open partial matches of 1 keys ended"
+        "removed; open partial matches of 1 key ended"
     ]
     assert stream.steps[-1].counts.buffered_rows == 0
     assert stream.step(rows("C", 3), 3) == []
@@ -163,15 +163,23 @@ def test_a_rule_beyond_its_limit_is_suspended_and_a_new_version_revives_it() -> 
     hungry = rule("hungry", ABC, max_state_bytes=100)
     output = stream.step(rows("ABBBBBBBBB"), 10, hungry, rule("pairs", AB))
     (report,) = of_kind(output, "rule_suspended")
-    assert report["message"].startswith(
-        "RULE_STATE_TOO_LARGE: the rows of its open partial matches take 340 bytes, more than 100"
-    )
+    assert report["message"].startswith("RULE_STATE_TOO_LARGE: the rows that it keeps take 340 bytes, more than 100")
     assert matches(output) == [("pairs", 1, {"a": 0, "b": 1})]
     assert stream.steps[-1].counts.open_runs == 0
     assert matches(stream.step(rows("ABC", 11), 13, rule("hungry", ABC, 2))) == [
         ("hungry", 2, {"a": 0, "c": 2}),
         ("pairs", 1, {"a": 0, "b": 1}),
     ]
+
+
+def test_rows_kept_for_prev_count_too() -> None:
+    """Of all keys, also of those that get no row in a step."""
+    stream = RuleStream()
+    looks_back = "PATTERN (A) DEFINE A AS x < PREV(x, 100)"
+    stream.step(rows("A" * 10), 10, rule("r", looks_back, max_state_bytes=500), rule("first", "PATTERN (^ A)"))
+    (report,) = of_kind(stream.step(rows("A" * 10, 11, key="q"), 20), "rule_suspended")
+    assert report["rule"] == "r"
+    assert report["message"].startswith("RULE_STATE_TOO_LARGE: the rows that it keeps take 680 bytes, more than 500")
 
 
 def test_within_ends_an_attempt_by_the_watermark() -> None:
@@ -259,7 +267,7 @@ def test_a_suspension_in_the_change_log_ends_with_the_next_version() -> None:
     stream.step(rows("AB"), 2, rule("r", ABC))
     (report,) = stream.step(None, 2, rule("r", "", 2, enabled=False, reason="it took 3 s"))
     assert (report["kind"], report["version"]) == ("rule_suspended", 2)
-    assert report["message"] == "suspended by a change: it took 3 s; open partial matches of 1 keys ended"
+    assert report["message"] == "suspended by a change: it took 3 s; open partial matches of 1 key ended"
     assert stream.step(rows("C", 3), 3) == []
     assert matches(stream.step(rows("ABC", 4), 6, rule("r", ABC, 3))) == [("r", 3, {"a": 0, "c": 2})]
 
@@ -271,7 +279,7 @@ def test_a_rule_that_always_fails_is_suspended() -> None:
     assert len(of_kind(output, "error")) == 3
     output = stream.step(rows("ABCD", 4), 7)
     (report,) = of_kind(output, "rule_suspended")
-    assert report["message"].startswith("RULE_FAILS_TOO_OFTEN: it can't evaluate more than 3 rows")
+    assert report["message"].startswith("RULE_FAILS_TOO_OFTEN: its limit is 3 rows")
     assert (of_kind(output, "error"), matches(output)) == ([], [("pairs", 1, {"a": 0, "b": 1})])
 
 
@@ -341,7 +349,7 @@ def test_one_large_row_suspends_only_a_rule_that_holds_it() -> None:
     stream.step(pa.concat_tables([noted("A", 1, f"k{i}", "-") for i in range(100)]), 1, rule("r", ABC))
     assert of_kind(stream.step(noted("Z", 2, "other", "x" * 100_000), 2), "rule_suspended") == []
     (report,) = of_kind(stream.step(noted("A", 3, "other", "x" * 9_000), 3), "rule_suspended")
-    assert report["message"].startswith("RULE_STATE_TOO_LARGE: the rows of its open partial matches take 13,132 bytes")
+    assert report["message"].startswith("RULE_STATE_TOO_LARGE: the rows that it keeps take 13,132 bytes")
 
 
 def test_a_rule_cannot_raise_the_limits_of_the_call() -> None:
@@ -385,7 +393,7 @@ def test_conditions_over_several_rows_count_as_errors() -> None:
     text = "PATTERN (A B) DEFINE A AS kind = 'A', B AS 1 / (B.x - B.x + sum(A.x) - sum(A.x)) >= 0"
     output = RuleStream(max_errors=2).step(rows("AXAXAX"), 6, rule("r", text), rule("good", AB))
     (report,) = of_kind(output, "rule_suspended")
-    assert report["message"].startswith("RULE_FAILS_TOO_OFTEN: it can't evaluate more than 2 rows")
+    assert report["message"].startswith("RULE_FAILS_TOO_OFTEN: its limit is 2 rows")
     assert len(of_kind(RuleStream(max_errors=3).step(rows("AXAXAX"), 6, rule("r", text)), "error")) == 3
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -20,8 +21,9 @@ from ostinato.spark.rules.rules_definition import RulesDefinition
 from ostinato.spark.rules.rules_processor import RulesProcessor
 from ostinato.spark.rules.rules_stream import rules_task
 from ostinato.spark.rules.rules_task import RULES, FinishRules, OpenRules
+from ostinato.spark.streams.stream_buckets import DEFINITION as DEFINITION_VARIABLE
 from ostinato.spark.streams.stream_buckets import HEADER, OPEN_ROWS, WAITING
-from ostinato.spark.streams.stream_definition import columns_as_json
+from ostinato.spark.streams.stream_definition import columns_as_json, read_definition
 from ostinato.spark.streams.stream_packing import unpack_table
 from ostinato.spark.streams.stream_processor import RESULTS
 from ostinato.streams.bucket_state import EMPTY
@@ -44,7 +46,7 @@ class Now:
 
 def kinds(bucket: int, handle: Handle, fixed: Sequence[str]) -> list[str]:
     """The kinds of rows that a bucket emits when its timer expires."""
-    task = rules_task(DEFINITION, tuple(fixed))
+    task = rules_task(replace(DEFINITION, fixed=tuple(fixed)))
     processor = RulesProcessor(task, has_watermark=True)
     processor.init(handle)  # type: ignore[arg-type]
     emitted: Iterator[Any] = processor.handleExpiredTimer((bucket,), Now(), None)  # type: ignore[arg-type]
@@ -69,3 +71,20 @@ def test_a_bucket_without_its_rules_is_a_damaged_state() -> None:
     for reader in (FinishRules(task), OpenRules(task)):
         (batch,) = reader(iter(stored.to_batches()))
         assert "STATE_FORMAT: the rules in the state of this stream can't be read" in str(batch.to_pylist())
+
+
+def test_the_definition_follows_a_restart_with_other_kinds_limits_or_rules() -> None:
+    """`ost.finish_stream` reads it. It is written once: then the state says that it is stored."""
+    handle = Handle()
+
+    def stored() -> RulesDefinition | None:
+        return read_definition(handle.variables[DEFINITION_VARIABLE].get()[0], [RulesDefinition])
+
+    for _ in range(2):
+        kinds(1, handle, [])
+    definition = replace(DEFINITION, fixed=(rule("r", PAIR).to_json(),))
+    kinds(1, handle, definition.fixed)
+    assert stored() == definition
+    handle.calls.clear()
+    kinds(1, handle, definition.fixed)
+    assert handle.calls[f"{DEFINITION_VARIABLE}.update"] == 0

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.clause.stream.key_layout import KeyLayout
+from ostinato.rows.batches import Mask
 from ostinato.streams.bucket_state import RememberedKeys, Rows, stamped
 from ostinato.streams.stored_state import LARGEST, check, check_ranges, reading, whole_numbers
 
@@ -102,10 +103,10 @@ class StoredAttempts:
         position = self._position[attempts.key]
         return attempts.select(position >= 0), position[position >= 0]
 
-    def elsewhere(self, name: str) -> Attempts:
-        """The attempts on keys that aren't in the layout."""
-        attempts = self.of_rule(name)
-        return attempts.select(self._position[attempts.key] < 0)
+    @property
+    def is_elsewhere(self) -> Mask:
+        """The stored keys that aren't in the layout."""
+        return self._position < 0
 
 
 NEW_BUCKET = RuleBucket("", (), np.empty(0, np.int64), Attempts.none(), None)

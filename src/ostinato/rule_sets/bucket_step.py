@@ -24,7 +24,7 @@ from ostinato.rule_sets.key_rows import KeyRows, bytes_until
 from ostinato.rule_sets.rule_changes import RuleChange
 from ostinato.rule_sets.rule_errors import as_error_of_rule
 from ostinato.rule_sets.rule_output import OutputTable
-from ostinato.rule_sets.rule_search import RuleOutcome
+from ostinato.rule_sets.rule_search import RuleOutcome, RuleSearch
 from ostinato.rule_sets.rule_set import RuleRecord
 from ostinato.rule_sets.rules_in_force import Applied
 from ostinato.rule_sets.standings import Standing, attempts_of, standing_at, stored_standing
@@ -195,7 +195,7 @@ class BucketStep:
                 return standing, rows.key_at[1:]
             outcome = search.run(rows, standing, self.intake.known_until, finished=self.finished)
             self._add_outcome(search.rule, rows, outcome)
-            self._check_bytes(search.rule, rows, outcome.standing, stored.elsewhere(name))
+            self._check_bytes(search, rows, outcome.needed_from, name, stored)
         except Exception as error:
             self.records[name] = RuleRecord(change, suspended=True)
             self.suspended.append(name)
@@ -218,32 +218,39 @@ class BucketStep:
             return stored_standing(name, stored, rows)
         if change.options.start == "new":
             return standing_at(rows.stored_end)
-        return self._searched_anew(name, stored_standing(name, stored, rows))
+        return self._searched_anew(name, stored_standing(name, stored, rows), rows)
 
-    def _searched_anew(self, name: str, before: Standing) -> Standing:
+    def _searched_anew(self, name: str, before: Standing, rows: KeyRows) -> Standing:
         """The new version goes on from the open starts of the version before. It also sees the earlier rows that this
         version kept, but not those that only other rules hold: then its matches would depend on these rules."""
-        if self.core.search_of(self.records[name].change).rule.order is not None:
-            return standing_at(before.start, before.visible_from)  # a funnel reads no row before its first one
+        after = self.core.search_of(self.records[name].change)
         try:
-            kept = self.core.search_of(self.applied.changed[name]).rows_before
+            old = self.core.search_of(self.applied.changed[name])
         except OstinatoError:  # this version of Ostinato can't run it
-            kept = 0
-        return standing_at(before.start, np.maximum(before.visible_from, before.start - kept))
+            return standing_at(before.start)
+        if old.rule.order_text != after.rule.order_text:
+            # Starts are numbers in the rule's own order. The new version begins at the first open row in any order.
+            return standing_at(old.first_open_rows(rows, before))
+        if after.rule.order is not None:
+            return standing_at(before.start, before.visible_from)  # a funnel reads no row before its first one
+        return standing_at(before.start, np.maximum(before.visible_from, before.start - old.rows_before))
 
-    def _check_bytes(self, rule: CompiledRule, rows: KeyRows, standing: Standing, elsewhere: Attempts) -> None:
-        """Raises RULE_STATE_TOO_LARGE if the rule's open rows take more bytes than its limit."""
+    def _check_bytes(
+        self, search: RuleSearch, rows: KeyRows, needed_from: Rows, name: str, stored: StoredAttempts
+    ) -> None:
+        """Raises RULE_STATE_TOO_LARGE if the rows that the rule keeps take more bytes than its limit."""
         if self.finished:
             return
-        taken = rows.bytes_from(standing.start)
-        if elsewhere.open.any():
-            end = (self.bucket.first + self.bucket.rows)[elsewhere.key]
-            taken += float((self._stored_bytes_until[end] - self._stored_bytes_until[end - elsewhere.open]).sum())
-        if taken > rule.max_state_bytes:
+        taken, most = rows.bytes_from(needed_from), search.rule.max_state_bytes
+        if stored.is_elsewhere.any():
+            kept = np.where(stored.is_elsewhere, search.kept_rows(self.bucket.rows, stored.of_rule(name)), 0)
+            end = self.bucket.first + self.bucket.rows
+            taken += float((self._stored_bytes_until[end] - self._stored_bytes_until[end - kept]).sum())
+        if taken > most:
             raise MatchError(
                 "RULE_STATE_TOO_LARGE",
-                f"the rows of its open partial matches take {taken:,.0f} bytes, more than {rule.max_state_bytes:,}",
-                hint="bound the pattern with WITHIN, tighten DEFINE, or raise max_state_bytes",
+                f"the rows that it keeps take {taken:,.0f} bytes, more than {most:,}",
+                hint="bound the pattern with WITHIN, tighten DEFINE, use a smaller PREV, or raise max_state_bytes",
             )
 
     @cached_property

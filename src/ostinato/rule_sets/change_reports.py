@@ -34,13 +34,13 @@ def suspended(change: RuleChange, error: OstinatoError) -> Report:
 def added(change: RuleChange, open_keys: int) -> Report:
     message = "added; it sees the rows from now on"
     if change.options.start == "kept":
-        message = f"added; it starts with the rows that {open_keys:,} keys still hold"
+        message = f"added; it starts with the rows that {_keys(open_keys)} still hold"
     return Report("rule_changed", change.id, change.version, message)
 
 
 def changed(change: RuleChange, before: RuleChange, open_keys: int) -> Report:
     happened = "ended" if change.options.start == "new" else "are searched anew"
-    message = f"changed from version {before.version}; open partial matches of {open_keys:,} keys {happened}"
+    message = f"changed from version {before.version}; open partial matches of {_keys(open_keys)} {happened}"
     return Report("rule_changed", change.id, change.version, message)
 
 
@@ -48,7 +48,7 @@ def removed(change: RuleChange, open_keys: int) -> Report:
     reason = change.options.reason
     message = "removed" if reason is None else f"suspended by a change: {reason}"
     if open_keys:
-        message += f"; open partial matches of {open_keys:,} keys ended"
+        message += f"; open partial matches of {_keys(open_keys)} ended"
         message += " as at the end of input" if change.options.at_end == "finish" else ""
     return Report("rule_changed" if reason is None else "rule_suspended", change.id, change.version, message)
 
@@ -56,3 +56,7 @@ def removed(change: RuleChange, open_keys: int) -> Report:
 def removed_in_vain(change: RuleChange) -> Report:
     message = "nothing to remove: no rule of this name is in force"
     return Report("rule_changed", change.id, change.version, message)
+
+
+def _keys(count: int) -> str:
+    return "1 key" if count == 1 else f"{count:,} keys"

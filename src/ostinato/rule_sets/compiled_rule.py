@@ -18,7 +18,7 @@ from ostinato.clause.task.evaluated_plan import EvaluatedPlan
 from ostinato.errors import QueryError, errors_quoting
 from ostinato.expressions.evaluate import PreparedExpression, prepare
 from ostinato.expressions.parsing import parse_expression
-from ostinato.expressions.render import quote
+from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Column, ColumnRef
 from ostinato.funnels.funnel_clause import ORDER_COLUMN
 from ostinato.rows.column_leaves import by_column_name
@@ -46,6 +46,8 @@ class CompiledRule:
     """The positions of the selected columns that are measures."""
     order: PreparedExpression | None = None
     """For a funnel: the value that orders events of one time."""
+    order_text: str = ""
+    """The same as text. Rules with equal texts have the same order of rows."""
 
     def slot(self, measure: str) -> str:
         """The column that matching returns for one of our own measures."""
@@ -93,6 +95,7 @@ def compile_rule(change: RuleChange, declared: Declaration) -> CompiledRule:
         _lower(options.max_errors, limits.max_errors),
         _shown(query, [name for name in plan.bound.output_names if name not in _OWN], declared),
         order,
+        "" if rule_query.order is None else render_expression(rule_query.order),
     )
     rule.measures(rule.plan.output_schema.empty_table())  # a SELECT list that can't be evaluated or written
     return rule

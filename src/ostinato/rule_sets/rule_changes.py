@@ -23,6 +23,10 @@ MOST_TEXT_CHARACTERS = 1 << 16
 """Every bucket stores the texts of all rules."""
 
 
+_LIMITS = ("max_partial_matches", "max_state_bytes", "max_errors")
+"""The options that are numbers."""
+
+
 @dataclass(frozen=True, slots=True)
 class RuleOptions:
     """The options of one version of a rule."""
@@ -68,7 +72,8 @@ class RuleOptions:
             hint = '{"start": "kept"}'
             raise QueryError("INVALID_OPTION", "the options of a rule are a JSON object", hint=hint)
         known_names(values, (option.name for option in fields(RuleOptions)))
-        return RuleOptions(**values)
+        read: dict[str, Any] = {name: _number(value) if name in _LIMITS else value for name, value in values.items()}
+        return RuleOptions(**read)
 
     def to_values(self) -> dict[str, Any]:
         """The options that differ from the defaults."""

@@ -26,6 +26,7 @@ from ostinato.rows.column_names import FAILED_SLOTS, MATCHED, PREFIX, ROW_ERROR
 from ostinato.rows.failing_rows import failing_rows
 from ostinato.rows.matches import ranges
 from ostinato.rows.ordering import Ordered
+from ostinato.rule_sets.bucket_layout import Attempts
 from ostinato.rule_sets.compiled_rule import CompiledRule
 from ostinato.rule_sets.key_rows import KeyRows, RowConditions, chosen
 from ostinato.rule_sets.standings import Standing
@@ -88,9 +89,9 @@ class RuleSearch:
         self._first_conditions = self._of_first_rows()
 
     def _order_input(self) -> dict[str, tuple[str, PreparedExpression]]:
-        """For a funnel: the column that orders events of one time. Its text names the rule: funnels seldom share it."""
+        """For a funnel: the column that orders events of one time."""
         rule = self.rule
-        return {} if rule.order is None else {ORDER_COLUMN: (f"{ORDER_COLUMN} {rule.change}", rule.order)}
+        return {} if rule.order is None else {ORDER_COLUMN: (rule.order_text, rule.order)}
 
     @property
     def rows_before(self) -> int:
@@ -187,7 +188,8 @@ class RuleSearch:
         if len(errors) > most:
             raise MatchError(
                 "RULE_FAILS_TOO_OFTEN",
-                f"it can't evaluate more than {most:,} rows of one micro-batch; the first: {errors[min(errors)]}",
+                f"its limit is {most:,} rows of one micro-batch that it can't evaluate;"
+                f" the first: {errors[min(errors)]}",
                 hint="correct DEFINE, for example with try_divide or a test for NULL, or raise max_errors",
             )
 
@@ -204,6 +206,23 @@ class RuleSearch:
         symbols, nfa = self.search.worker.symbols(window), self.rule.plan.plan.nfa
         reached = states_reached(nfa, symbols, start, end, start == seen.view_at[:-1])
         return np.where((standing.start < rows.stored_end)[:, None], reached, False)
+
+    def first_open_rows(self, rows: KeyRows, standing: Standing) -> Rows:
+        """The first row of each key, in the order of the stream, among those from the rule's open start on."""
+        seen = None if self.rule.order is None else self._view(rows, standing)
+        if seen is None:
+            return standing.start
+        begin = np.searchsorted(seen.visible, standing.start)
+        return np.minimum(_first_rows(seen.view, begin, seen.view_at, rows), standing.start)
+
+    def kept_rows(self, stored: Rows, attempts: Attempts) -> Rows:
+        """The number of stored rows of each key that the rule itself keeps. `attempts` are its own on these keys."""
+        visible, kept = stored.copy(), np.full(len(stored), self.search.needs.before)
+        visible[attempts.key] -= attempts.hidden
+        kept[attempts.key] = np.maximum(kept[attempts.key], (attempts.number > 0) & self.search.needs.numbers)
+        kept[attempts.key] += attempts.open
+        own: Rows = np.minimum(kept, visible)
+        return own
 
     def _view(self, rows: KeyRows, standing: Standing) -> _View | None:
         """The rows to search; None if no key may have a match."""

@@ -41,6 +41,9 @@ class RuleSet:
     """For each rule its rejected versions above the one in force, with a digest of each: they are reported once."""
     table: str = ""
     """The static table of rules that was applied last, as a digest."""
+    declared: str = ""
+    """A digest of the static table and of what may change at a restart: limits, kinds, the treatment of late rows. The
+    definition that the bucket stores has them, for `ost.finish_stream`."""
 
 
 def digest_of(change: RuleChange) -> str:
@@ -60,7 +63,7 @@ def rules_to_bytes(rules: RuleSet) -> bytes:
         for _, record in sorted(rules.records.items())
     ]
     rejected = {name: {str(version): text for version, text in each.items()} for name, each in rules.rejected.items()}
-    values = {"records": records, "rejected": rejected, "table": rules.table}
+    values = {"records": records, "rejected": rejected, "table": rules.table, "declared": rules.declared}
     return seal(json.dumps(values, sort_keys=True).encode(), Section.RULES)
 
 
@@ -77,6 +80,6 @@ def rules_from_bytes(data: bytes) -> RuleSet:
             str(name): {int(version): str(text) for version, text in each.items()}
             for name, each in values["rejected"].items()
         }
-        table = str(values["table"])
+        table, declared = str(values["table"]), str(values.get("declared", ""))
     check(len({record.change.id for record in entries}) == len(entries), RULES_IN_STATE, "a rule is there twice")
-    return RuleSet({record.change.id: record for record in entries}, rejected, table)
+    return RuleSet({record.change.id: record for record in entries}, rejected, table, declared)

@@ -36,6 +36,8 @@ class RulesStep(Step[pa.Table]):
 
     rules: bytes | None
     """The rules to store; None if they are those of the state."""
+    is_declared_anew: bool
+    """Whether the stream was started with other limits, kinds or rules since the step before."""
     rule_ns: Mapping[str, int]
     """The processor time that each rule took."""
 
@@ -61,6 +63,7 @@ class RulesCore:
         self.late = late
         self.fixed = fixed
         self._table = digest("\n".join(fixed).encode()) if fixed else ""
+        self._declared = digest(repr((declared.limits, declared.kinds, late, self._table)).encode())
         self.clock: Clock = ThreadClock() if clock is None else clock
         self.book = RuleBook(declared)
         self.gate = Gate(declared.time[0])
@@ -109,13 +112,15 @@ class RulesCore:
             buffered_rows=int(after.rows.sum()) + intake.waiting_rows,
         )
         wake_at = None if finished else step.wake_at(after)
-        return RulesStep(step.output.table(), stored, wake_at, counts, rules_to_store, step.rule_ns)
+        is_declared_anew = rules.declared != self._declared
+        return RulesStep(step.output.table(), stored, wake_at, counts, rules_to_store, is_declared_anew, step.rule_ns)
 
     def _applied(self, rules: RuleSet, changes: Sequence[str]) -> Applied:
         """The state says which static table was applied. A worker's memory can't: it isn't there when a batch is
         repeated."""
         if self._table and rules.table != self._table:
             rules, changes = replace(rules, table=self._table), [*self.fixed, *changes]
+        rules = replace(rules, declared=self._declared)
         return self.book.apply(rules, changes) if changes else Applied(rules)
 
     def opened(

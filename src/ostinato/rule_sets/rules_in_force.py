@@ -6,7 +6,7 @@ Of each rule, the highest version that isn't wrong is in force, however the chan
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ostinato.errors import OstinatoError, QueryError
 from ostinato.rule_sets.compiled_rule import CompiledRule, compile_rule
@@ -105,7 +105,7 @@ class RuleBook:
                 in_vain.add(change.id)
         rejected = [*unreadable, *contradictions, *(Rejection.of(change, error) for change, error in wrong.items())]
         rejected.sort(key=lambda each: (each.rule or "", each.version or 0))
-        after = RuleSet(records, _rejected_versions(rules, wrong, records), rules.table)
+        after = replace(rules, records=records, rejected=_rejected_versions(rules, wrong, records))
         return Applied(after, tuple(rejected), frozenset(added), changed, removed, frozenset(in_vain))
 
     def _decided(self, versions: Iterable[RuleChange]) -> tuple[list[RuleChange], dict[RuleChange, OstinatoError]]:

@@ -32,6 +32,8 @@ class RulesDefinition(StreamDefinition):
     settings: Settings
     limits: RuleLimits
     kinds: tuple[RuleKind, ...]
+    fixed: tuple[str, ...] = ()
+    """The changes of a static table, as JSON."""
 
     @staticmethod
     def read(values: dict[str, Any]) -> RulesDefinition:
@@ -41,13 +43,14 @@ class RulesDefinition(StreamDefinition):
                 "keys": tuple(values["keys"]),
                 "time": tuple(values["time"]),
                 "kinds": tuple(values["kinds"]),
+                "fixed": tuple(values.get("fixed", ())),
                 "settings": Settings(**values["settings"]),
                 "limits": RuleLimits(**values["limits"]),
             }
         )
 
     def state_values(self) -> dict[str, Any]:
-        """All but limits, kinds and the treatment of late rows."""
+        """All but limits, kinds, the treatment of late rows, and the rules of a static table."""
         return {
             "keys": self.keys,
             "time": self.time,

@@ -76,4 +76,6 @@ class RulesProcessor(BucketProcessor):
         assert isinstance(step, RulesStep)
         if step.rules is not None:
             self._rules.update((step.rules,))
+        if step.is_declared_anew and before.value is not None:  # a new bucket has stored its definition
+            self._stored.store_definition(self.task.definition)
         return super()._store(before, step, timer_fired=timer_fired)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -57,16 +57,17 @@ def rules_stream(stream: DataFrame, rules: Any, terms: RulesTerms) -> DataFrame:
         kind = t.spark_name(declared.schema.field(time[0]).type)
         raise QueryError("STREAM_NOT_SUPPORTED", f"the first column of time= is a time, but '{time[0]}' is {kind}")
     log = rule_log(rules, stream.sparkSession, declared)
+    definition = replace(definition, fixed=log.fixed)
     schema = stored_schema(definition, delay_ms)
     rows = through_buckets(
         ShippedRows.of(source, {field.name: quote(field.name) for field in definition.fields}),
         terms.keys,
         terms.buckets,
-        rules_task(definition, log.fixed),
+        rules_task(definition),
         schema,
         has_watermark=True,
         processor=RulesProcessor,
-        changes=log.for_buckets(terms.buckets),
+        changes=log.for_buckets(terms.buckets if terms.keys else 1),  # without keys, all rows are in one bucket
     )
     return named(rows, definition)
 
@@ -86,7 +87,7 @@ def _definition(source: SparkInput, terms: RulesTerms) -> RulesDefinition:
     )
 
 
-def rules_task(definition: RulesDefinition, fixed: tuple[str, ...] = ()) -> RulesTask:
+def rules_task(definition: RulesDefinition) -> RulesTask:
     """The task of the operator."""
     declared = definition.declaration()
     output = output_schema(declared)
@@ -98,7 +99,7 @@ def rules_task(definition: RulesDefinition, fixed: tuple[str, ...] = ()) -> Rule
         definition=definition.to_json(),
         declared=declared,
         late=definition.late,
-        fixed=fixed,
+        fixed=definition.fixed,
     )
 
 

@@ -32,11 +32,6 @@ class RulesTask(BucketTask):
     fixed: tuple[str, ...]
     """Changes that are known when the stream starts, as JSON."""
 
-    @property
-    def core_key(self) -> object:
-        """A static table of rules may change from start to start, and the definition doesn't have it."""
-        return self.definition, self.fixed
-
     def new_core(self) -> RulesCore:
         from ostinato.rule_sets.rules_core import RulesCore
 
