@@ -71,6 +71,7 @@ def measure_rules(scale: Scale) -> list[Record]:
         expected = [expected_matches(number, table) for number in range(count)]
         expect(f"matches of {count} rules", together.total("matches"), sum(expected))
         expect("matches of separate streams", [ran.total("matches") for ran in apart], expected[:some])
+        idle = _memory_of([], folder)
         memory = _memory_of([_rules(spark, folder, "memory", count)], folder)
         memory_apart = _memory_of([_alone(spark, folder, number) for number in range(some)], folder)
         arrival = [_arrival_seconds(spark, folder / f"arrival-{number}") for number in range(ARRIVALS[scale])]
@@ -78,10 +79,10 @@ def measure_rules(scale: Scale) -> list[Record]:
         "streaming",
         "rules",
         f"{count} rules",
-        "memory of the JVM and the workers while they run",
-        memory,
+        "memory of the JVM and the workers above the idle session",
+        memory - idle,
         "B",
-        Baseline(f"{some} streams", memory_apart),
+        Baseline(f"{count} streams, {some} measured", (memory_apart - idle) * count / some),
     )
     return [*records_of(count, ROWS_PER_BATCH[scale], together, apart, arrival), used]
 

@@ -63,10 +63,10 @@ def test_rules_are_measured_over_streams_of_their_own(monkeypatch: pytest.Monkey
     for name, value in sizes.items():
         monkeypatch.setitem(getattr(rules, name), Scale.SMALL, value)
     records = rules.measure_rules(Scale.SMALL)
-    assert all(record.value > 0 for record in records)
+    assert all(record.value > 0 for record in records[:-1])  # the memory of a tiny stream is noise
     assert [record.metric for record in records][-2:] == [
         "time until its micro-batch has reported it",
-        "memory of the JVM and the workers while they run",
+        "memory of the JVM and the workers above the idle session",
     ]
 
 
