@@ -6,6 +6,8 @@ import hashlib
 import os
 import re
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
@@ -62,6 +64,67 @@ def versions(folder: Path, id: str) -> set[int]:
         if rule == id and version is not None:
             found.add(version)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeLog:
+    """A folder of changes. `in_force` has the highest version of each rule that can be read, removals included."""
+
+    in_force: Mapping[str, RuleChange]
+    suspended: Mapping[str, RuleChange]
+    """For each rule whose version in force is a suspension, the version that it suspends."""
+    faults: Mapping[str, QueryError]
+    """An error for each file that isn't a change, by the name of the file."""
+    _latest: Mapping[str, int]
+    """The highest version that a file has in its name or its content, by the rule's part of the name."""
+
+    def next_version(self, id: str) -> int:
+        return self._latest.get(_stem(id), 0) + 1
+
+
+def read_log(folder: Path) -> ChangeLog:
+    """The log as a stream reads it. A missing folder is an empty log.
+
+    A version with two contents counts as unreadable: a stream keeps the one that it sees first.
+    """
+    changes: dict[tuple[str, int], RuleChange] = {}
+    faults: dict[str, QueryError] = {}
+    latest: dict[str, int] = {}
+    twice: set[tuple[str, int]] = set()
+    for file in sorted(folder.glob(f"*{_SUFFIX}")) if folder.is_dir() else ():
+        if file.name.startswith((".", "_")):  # Spark ignores them
+            continue
+        if (own := _OWN_NAME.fullmatch(file.name)) is not None:
+            latest[own["stem"]] = max(latest.get(own["stem"], 0), int(own["version"]))
+        try:
+            change = _change_in(file)
+        except UnreadableChange as error:
+            faults[file.name] = error
+            continue
+        stem, number = _stem(change.id), (change.id, change.version)
+        latest[stem] = max(latest.get(stem, 0), change.version)
+        if changes.setdefault(number, change) != change:
+            twice.add(number)
+            message = f"version {change.version} of the rule '{change.id}' has another content in another file"
+            faults[file.name] = QueryError("RULE_VERSION_EXISTS", message, hint="write the next version")
+    in_force = {id: changes[id, number] for id, number in sorted(changes.keys() - twice)}
+    suspended = {
+        id: changes[id, number]
+        for id, number in sorted(changes.keys() - twice)
+        if in_force[id].options.reason is not None and changes[id, number].enabled
+    }
+    return ChangeLog(in_force, suspended, faults, latest)
+
+
+def _change_in(file: Path) -> RuleChange:
+    """The change in a file. Raises UnreadableChange."""
+    try:
+        with file.open("rb") as content:
+            return read_change(content.read(_MOST_BYTES).decode())
+    except OSError as error:
+        raise UnreadableChange("INVALID_RULE", f"can't read the file: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UnreadableChange("INVALID_RULE", "the file isn't UTF-8 text") from None
 
 
 def _rule_in(file: Path) -> tuple[str | None, int | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ostinato.calls.options import a_text, known_names
 from ostinato.clause.language.clause_parser import DefaultColumns
@@ -33,7 +33,7 @@ class RuleQuery:
 
 def read_rule(text: str, declared: Declaration) -> RuleQuery:
     """Raises RULE_OF_OTHER_KIND for a kind that wasn't declared, and the errors of the text."""
-    kind = _kind(text)
+    kind = kind_of_text(text)
     if kind not in declared.kinds:
         declared_kinds = " and ".join(f"a {name}" for name in declared.kinds)
         hint = (
@@ -46,7 +46,7 @@ def read_rule(text: str, declared: Declaration) -> RuleQuery:
         )
     if kind == "clause":
         return RuleQuery(as_clause_query(text, DefaultColumns(declared.keys, declared.time)))
-    funnel = _funnel(text, declared)
+    funnel = read_funnel(text, declared.keys, declared.time)
     names, case_sensitive = declared.schema.names, declared.settings.case_sensitive
     input_time(funnel, names, case_sensitive)
     order = over_columns(funnel_order(funnel), ColumnLookup(names, case_sensitive))
@@ -56,13 +56,14 @@ def read_rule(text: str, declared: Declaration) -> RuleQuery:
 _ARTICLES = {"clause": "a clause", "funnel": "a funnel", "event query": "an event query"}
 
 
-def _kind(text: str) -> str:
+def kind_of_text(text: str) -> Literal["clause", "funnel", "event query"]:
+    """The kind of query that a rule's text is."""
     if text.lstrip().startswith("{"):
         return "funnel"
     return "event query" if is_event_text(text) else "clause"
 
 
-def _funnel(text: str, declared: Declaration) -> Funnel:
+def read_funnel(text: str, keys: tuple[str, ...], time: tuple[str, ...]) -> Funnel:
     """A funnel as JSON. Its keys and times are those of the stream."""
     try:
         values = json.loads(text)
@@ -71,9 +72,9 @@ def _funnel(text: str, declared: Declaration) -> Funnel:
     known_names(values, _FUNNEL_FIELDS)
     kind = None if values.get("type") is None else a_text("type", values["type"])
     return Funnel(
-        read_steps(_steps(values.get("steps")), kind, declared.keys),
-        declared.keys,
-        declared.time,
+        read_steps(_steps(values.get("steps")), kind, keys),
+        keys,
+        time,
         read_within(values.get("within")),
         read_mode(values.get("mode", "any")),
     )
