@@ -45,6 +45,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     _add_demo(commands)
     _add_run(commands)
     _add_explain(commands)
+    _add_rules(commands)
     _add_doctor(commands)
     _add_warm(commands)
     _add_archive(commands)
@@ -131,6 +132,17 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--svg", type=Path, metavar="FILE", help="also draw the automaton into an SVG file")
     _add_debug(parser)
     parser.set_defaults(command=explain_query)
+
+
+def _add_rules(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from ostinato.cli.rules_arguments import add_rules_arguments
+
+    parser = commands.add_parser(
+        "rules",
+        help="check, test and apply a folder of rule files",
+        description="Rules as files: docs/rules-as-files.md. Starts no Spark.",
+    )
+    add_rules_arguments(parser)
 
 
 def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

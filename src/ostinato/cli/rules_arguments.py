@@ -1,0 +1,97 @@
+"""The arguments of `ostinato rules check | test | apply`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+FORMATS = ("text", "json")
+
+
+def add_rules_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the sub-commands with their options."""
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_check(commands)
+    _add_test(commands)
+    _add_apply(commands)
+
+
+def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "check",
+        help="parse, type and lint the rules of a folder",
+        description="Reads all rule files of a folder, parses and types their queries, and warns of probable mistakes: "
+        "state without bound, conditions that no row can meet, names that hide others. Runs no query. The exit code "
+        "is 1 if a rule has an error.",
+    )
+    _add_folder(parser)
+    parser.add_argument("--strict", action="store_true", help="warnings fail, too")
+    _add_format(parser)
+    parser.set_defaults(command=_check)
+
+
+def _add_test(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "test",
+        help="run the tests beside the rules, without Spark",
+        description="Runs the tests in the rule files in this process, and shows the rows that differ from the "
+        "expected ones. The exit code is 1 if a test fails or a rule has an error.",
+    )
+    _add_folder(parser)
+    parser.add_argument("--rule", action="append", default=[], metavar="ID", help="only this rule; may be repeated")
+    _add_format(parser)
+    parser.set_defaults(command=_test)
+
+
+def _add_apply(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "apply",
+        help="write new and changed rules to the change log that streams follow",
+        description="Compares the rules of a folder with a change log, and writes a new version of each rule whose "
+        "text, options or enabled changed. Streams of ost.rules follow the log. A rule with an error isn't written, "
+        "the others are, and the exit code is 1.",
+    )
+    _add_folder(parser)
+    parser.add_argument("--log", type=Path, required=True, metavar="FOLDER", help="the folder of the change log")
+    parser.add_argument("--dry-run", action="store_true", help="print the plan, and write nothing")
+    parser.add_argument(
+        "--remove-missing", action="store_true", help="remove rules from the log that aren't in the folder any more"
+    )
+    parser.set_defaults(command=_apply)
+
+
+# The commands are imported when they run: other commands start faster without them.
+
+
+def _check(options: argparse.Namespace) -> int:
+    from ostinato.cli.rules_check import check_rules
+
+    return check_rules(options)
+
+
+def _test(options: argparse.Namespace) -> int:
+    from ostinato.cli.rules_test import test_rules
+
+    return test_rules(options)
+
+
+def _apply(options: argparse.Namespace) -> int:
+    from ostinato.cli.rules_apply import apply_rules
+
+    return apply_rules(options)
+
+
+def _add_folder(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="the folder of rule files (*.sql, *.yaml, *.yml)")
+    schema = parser.add_mutually_exclusive_group()
+    schema.add_argument(
+        "--schema", type=Path, metavar="FILE", help="the input's columns, a YAML mapping such as user: string"
+    )
+    schema.add_argument(
+        "--input", metavar="PATH", help="a table with the input's columns: .parquet, .csv, .tsv or .jsonl"
+    )
+    parser.add_argument("--debug", action="store_true", help="also show the Python stack trace of an error")
+
+
+def _add_format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", choices=FORMATS, default="text", help="form of the report (default: %(default)s)")

@@ -1,0 +1,74 @@
+"""Options of `ostinato rules` -> the checked folder; problems -> lines."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from ostinato.cli.explain import input_schema
+from ostinato.cli.failures import UsageFault
+from ostinato.cli.files import parse_inputs
+from ostinato.cli.terminal import say
+from ostinato.expressions.types import Settings
+from ostinato.rule_files.checks import CheckedFolder, check_folder
+from ostinato.rule_files.folder_settings import read_schema
+from ostinato.rule_files.problems import Problem, Problems
+from ostinato.rule_files.rule_folder import file_text, read_folder
+from ostinato.rule_files.yaml_values import read_yaml
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+
+
+def checked_folder(options: argparse.Namespace) -> CheckedFolder:
+    """Reads and checks the folder. Raises the errors of the folder and of the schema, not those of rules."""
+    folder = read_folder(options.folder)
+    return check_folder(folder, _schema(options, folder.settings.settings))
+
+
+def _schema(options: argparse.Namespace, settings: Settings) -> pa.Schema | None:
+    if options.input is not None:
+        (table,) = parse_inputs([f"input={options.input}"])
+        return input_schema(table)
+    return None if options.schema is None else _schema_of_file(options.schema, settings)
+
+
+def _schema_of_file(path: Path, settings: Settings) -> pa.Schema:
+    """The columns from a YAML or JSON file. Its first error is that of the call."""
+    if not path.is_file():
+        raise UsageFault("INPUT_MISSING", f"there is no file {path} (for --schema)")
+    document = read_yaml(file_text(path.parent, path.name))
+    problems = Problems(str(path))
+    schema = read_schema(document.value, document, (), settings, problems)
+    if problems.found or schema is None:
+        raise problems.found[0].error
+    return schema
+
+
+def print_problems(problems: Iterable[Problem]) -> None:
+    for problem in problems:
+        say(f"{problem}\n")
+
+
+def counted(count: int, noun: str) -> str:
+    """A number and its noun.
+
+    >>> counted(1, "rule"), counted(1_200, "error")
+    ('1 rule', '1,200 errors')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def as_values(problem: Problem) -> dict[str, Any]:
+    """The problem for JSON."""
+    return {
+        "path": problem.path,
+        "line": problem.line,
+        "level": problem.level,
+        "code": problem.error.code,
+        "message": problem.error.message,
+        "hint": problem.error.hint,
+    }

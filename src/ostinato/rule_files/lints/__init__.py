@@ -1,0 +1,1 @@
+"""Warnings about rules that parse and type, and that probably don't do what their author means."""

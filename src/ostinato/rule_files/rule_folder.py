@@ -1,0 +1,139 @@
+"""A folder of rule files -> RuleFolder: the rules that could be read, and the problems of the others. Runs no query."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ostinato.errors import QueryError
+from ostinato.rule_files.folder_settings import SETTINGS_FILE, read_settings
+from ostinato.rule_files.problems import Problem, Problems
+from ostinato.rule_files.rule_fields import read_rule_file, text_in_file
+from ostinato.rule_files.rule_file import FolderSettings, RuleFile, RuleText
+from ostinato.rule_files.yaml_values import MOST_BYTES, Document, file_fault, read_yaml
+
+_FENCE = "---"
+_ENDINGS = (".sql", ".yaml", ".yml")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFolder:
+    """The rules of a folder in the order of their paths. `broken` has the files that aren't rules."""
+
+    root: Path
+    settings: FolderSettings
+    rules: tuple[RuleFile, ...]
+    problems: tuple[Problem, ...]
+    broken: tuple[str, ...]
+
+
+def read_folder(folder: str | os.PathLike[str]) -> RuleFolder:
+    """Reads all rule files below the folder. Raises RULES_FOLDER_MISSING; all else is a problem of one file."""
+    root = Path(folder)
+    if not root.is_dir():
+        raise QueryError(
+            "RULES_FOLDER_MISSING", f"there is no folder {root}", hint="a folder of *.sql and *.yaml files"
+        )
+    found: list[Problem] = []
+    settings, rules, broken = FolderSettings(), list[RuleFile](), list[str]()
+    for path in rule_paths(root):
+        problems = Problems(path)
+        if path == SETTINGS_FILE:
+            with problems.caught():
+                settings = read_settings(read_yaml(file_text(root, path)), problems)
+        else:
+            rule = None
+            with problems.caught():
+                rule = _read_rule(path, file_text(root, path), problems)
+            if rule is None:
+                broken.append(path)
+            else:
+                rules.append(rule)
+        found += problems.found
+    found += _same_ids(rules)
+    return RuleFolder(root, settings, tuple(rules), tuple(found), tuple(broken))
+
+
+def rule_paths(root: Path) -> list[str]:
+    """The rule files, relative to the folder, in order. Hidden files and folders aren't read."""
+    return sorted(_paths_below(root))
+
+
+def _paths_below(root: Path) -> Iterator[str]:
+    for parent, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
+        for name in files:
+            if name.lower().endswith(_ENDINGS) and not name.startswith((".", "_")):
+                yield (Path(parent) / name).relative_to(root).as_posix()
+
+
+def file_text(root: Path, path: str) -> str:
+    """The text of a file. Raises FileFault for files outside the folder, too long ones, and other encodings."""
+    file = root / path
+    inside(root, file)
+    try:
+        with file.open("rb") as content:
+            data = content.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise file_fault(f"can't read the file: {error.strerror}", None) from None
+    if len(data) > MOST_BYTES:
+        raise file_fault(f"the file has more than {MOST_BYTES:,} bytes", None)
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise file_fault("the file isn't UTF-8 text", line) from None
+
+
+def inside(root: Path, file: Path) -> Path:
+    """The file, if no link leads out of the folder. Raises FileFault."""
+    resolved = file.resolve()
+    if not resolved.is_relative_to(root.resolve()):
+        raise file_fault("the file lies outside the folder of the rules", None, hint="copy it into the folder")
+    return resolved
+
+
+def _read_rule(path: str, text: str, problems: Problems) -> RuleFile | None:
+    if not path.lower().endswith(".sql"):
+        return read_rule_file(path, read_yaml(text), None, problems)
+    document, query = split_front_matter(text)
+    return read_rule_file(path, document, query, problems)
+
+
+def split_front_matter(text: str) -> tuple[Document, RuleText]:
+    """The front matter of a `*.sql` file and the query below it. Without a front matter, the whole text is the query.
+
+    >>> document, query = split_front_matter("---\\nid: dip\\n---\\n\\nPATTERN (A B);\\n")
+    >>> document.value, query
+    ({'id': 'dip'}, RuleText(text='PATTERN (A B)', first_line=5, has_lines=True))
+    """
+    lines = text.split("\n")
+    if lines[0].rstrip() != _FENCE:
+        return Document(), text_in_file(text, 1)
+    end = next((number for number, line in enumerate(lines[1:], start=1) if line.rstrip() == _FENCE), None)
+    if end is None:
+        raise file_fault("the front matter has no end", 1, hint="a line --- below its last field")
+    return read_yaml("\n".join(lines[1:end]), first_line=2), text_in_file("\n".join(lines[end + 1 :]), end + 2)
+
+
+def _same_ids(rules: list[RuleFile]) -> list[Problem]:
+    """A problem for each file with the id of another one. In the log, they would replace each other."""
+    by_id: dict[str, list[RuleFile]] = {}
+    for rule in rules:
+        by_id.setdefault(rule.id, []).append(rule)
+    return [
+        Problem(
+            rule.path,
+            None,
+            QueryError(
+                "DUPLICATE_RULE",
+                f"another file has the id '{rule.id}': {next(other.path for other in same if other is not rule)}",
+                hint="give one of them another id; without the field, the id is the name of the file",
+            ),
+        )
+        for same in by_id.values()
+        if len(same) > 1
+        for rule in same
+    ]

@@ -1,0 +1,161 @@
+"""`ostinato rules check | test | apply`: reports, exit codes, and text that never reaches the terminal unescaped."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.rule_files.folders import LOGIN_PAY, SETTINGS, write
+
+from ostinato.cli import main
+
+GOOD = f"""---
+tests:
+  - name: a payment
+    should_match:
+      - {{user: ann, ts: 2024-03-01 09:00:00, kind: login}}
+      - {{user: ann, ts: 2024-03-01 09:10:00, kind: pay, amount: 30}}
+    expect: [{{user: ann, total: 30}}]
+---
+{LOGIN_PAY}"""
+
+
+def run(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, str]:
+    code = main(["rules", *map(str, argv)])
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Path:
+    folder = tmp_path / "rules"
+    folder.mkdir()
+    return write(folder, rules_yaml=SETTINGS, good_sql=GOOD)
+
+
+@pytest.mark.parametrize("command", ["", "check", "test", "apply"])
+def test_help(capsys, command) -> None:
+    code, out, err = run(capsys, *command.split(), "--help")
+    assert (code, err) == (0, "")
+    assert "usage: ostinato rules" in out
+
+
+def test_check(capsys, rules) -> None:
+    assert run(capsys, "check", rules) == (0, "1 rule: 0 errors, 0 warnings\n", "")
+    write(rules, wide_sql="MEASURES 1 AS x\nPATTERN (A B*) DEFINE B AS n > 1")
+    code, out, _ = run(capsys, "check", rules)
+    assert code == 0 and out.startswith("wide.sql:1: warning: UNBOUNDED_STATE: ")
+    assert run(capsys, "check", rules, "--strict")[0] == 1
+    write(rules, bad_sql="PATTERN (A B) DEFINE A AS")
+    code, out, _ = run(capsys, "check", rules)
+    assert code == 1 and "bad.sql:1: error: SYNTAX_ERROR" in out and "    |   " in out
+    assert out.endswith("3 rules: 1 error, 1 warning\n")
+
+
+def test_check_as_json(capsys, rules) -> None:
+    write(rules, bad_sql="PATTERN (A B) DEFINE A AS")
+    code, out, _ = run(capsys, "check", rules, "--format", "json")
+    (problem,) = json.loads(out)
+    assert code == 1
+    assert (problem["path"], problem["line"], problem["code"]) == ("bad.sql", 1, "SYNTAX_ERROR")
+
+
+def test_check_with_another_schema(capsys, rules, tmp_path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("user,ts,kynd,amount\nann,2024-03-01 09:00:00,pay,3\n")
+    code, out, _ = run(capsys, "check", rules, "--input", table)
+    assert code == 1 and "did you mean 'kynd'" in out
+    schema = tmp_path / "schema.yaml"
+    schema.write_text('{"user": "string", "ts": "timestamp", "kind": "string", "amount": "int"}')
+    assert run(capsys, "check", rules, "--schema", schema)[0] == 0
+    schema.write_text("user: strin")
+    code, _, err = run(capsys, "check", rules, "--schema", schema)
+    assert code == 1 and "unknown type 'strin'" in err
+
+
+def test_check_says_if_it_has_no_schema(capsys, rules) -> None:
+    write(rules, rules_yaml="keys: user\ntime: ts\n")
+    code, out, _ = run(capsys, "check", rules)
+    assert code == 0 and "weren't checked" in out
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "word"),
+    [
+        (["check", "none"], 1, "RULES_FOLDER_MISSING"),
+        (["check", ".", "--schema", "none.yaml"], 2, "INPUT_MISSING"),
+        (["check", ".", "--input", "none.csv"], 2, "INPUT_MISSING"),
+        (["test", ".", "--rule", "none"], 2, "UNKNOWN_RULE"),
+        (["apply", ".", "--log", "file"], 2, "OUTPUT_IS_FILE"),
+        (["apply", "."], 2, "--log"),
+    ],
+)
+def test_wrong_arguments(capsys, tmp_path, monkeypatch, argv, code, word) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    found, out, err = run(capsys, *argv)
+    assert (found, out) == (code, "")
+    assert word in err
+
+
+def test_tests_pass(capsys, rules) -> None:
+    write(rules, other_sql=LOGIN_PAY)
+    assert run(capsys, "test", rules) == (0, "2 rules, 1 test: 1 passed; 1 rule without tests\n", "")
+
+
+def test_a_failed_test_shows_the_difference(capsys, rules) -> None:
+    write(rules, good_sql=GOOD.replace("total: 30", "total: 31"), bad_sql="PATTERN (", other_sql=LOGIN_PAY)
+    code, out, _ = run(capsys, "test", rules)
+    assert code == 1
+    assert "bad.sql:1: error: SYNTAX_ERROR" in out
+    expected = """\
+good.sql:3: FAILED: good: a payment
+  1 of 1 expected row is missing, 1 of 1 found row is not expected
+  missing     user: ann, total: 31
+    nearest   user: ann, total: 30
+    differs   total: expected 31, found 30
+  unexpected  user: ann, began: 2024-03-01 09:00:00+00:00, ended: 2024-03-01 09:10:00+00:00, total: 30
+"""
+    assert expected in out
+    assert run(capsys, "test", rules, "--rule", "other") == (0, "1 rule, 0 tests: 0 passed; 1 rule without tests\n", "")
+    write(rules, bad_sql="---")
+    code, out, _ = run(capsys, "test", rules, "--rule", "other")
+    assert code == 1 and "bad.sql:1: error" in out  # the file may be that of any rule
+
+
+def test_results_as_json(capsys, rules) -> None:
+    write(rules, good_sql=GOOD.replace("total: 30", "total: 31"))
+    code, out, _ = run(capsys, "test", rules, "--format", "json")
+    (test,) = json.loads(out)["tests"]
+    assert (code, test["rule"], test["passed"]) == (1, "good", False)
+    assert "differs   total" in test["failure"]
+
+
+def test_apply(capsys, rules, tmp_path) -> None:
+    log = tmp_path / "log"
+    code, out, _ = run(capsys, "apply", rules, "--log", log, "--dry-run")
+    assert (code, out.splitlines()[0], log.exists()) == (0, "+ good: new (v1)", False)
+    assert run(capsys, "apply", rules, "--log", log) == (0, f"+ good: new (v1)\n1 change written to {log}\n", "")
+    assert run(capsys, "apply", rules, "--log", log)[1].startswith("= good: unchanged (v1)\n0 changes")
+    write(rules, bad_sql="PATTERN (", more_sql=LOGIN_PAY)
+    (log / "upload.json").write_text("{")
+    code, out, _ = run(capsys, "apply", rules, "--log", log)
+    assert code == 1
+    assert "bad.sql:1: error: SYNTAX_ERROR" in out and "upload.json: warning: INVALID_RULE" in out
+    assert "+ more: new (v1)" in out
+    (rules / "more.sql").unlink()
+    (rules / "bad.sql").unlink()
+    assert "- more: removed (v1 -> v2)" in run(capsys, "apply", rules, "--log", log, "--remove-missing")[1]
+
+
+def test_nothing_reaches_the_terminal_unescaped(capsys, rules, tmp_path) -> None:
+    hostile = '"\\e[31mred\\e]0;x\\a\\u202e"'
+    text = GOOD.replace("a payment", hostile).replace("user: ann, total: 30", f"user: {hostile}, total: 30")
+    write(
+        rules, evil_sql=text.replace("---\ntests", f"---\nid: {hostile}\ntests", 1), odd_sql=f"---\n{hostile}: 1\n---\n"
+    )
+    for argv in (["check"], ["test"], ["apply", "--log", tmp_path / "log"]):
+        _, out, err = run(capsys, argv[0], rules, *argv[1:])
+        assert "red" in out + err or argv == ["check"]
+        assert not any(char in out + err for char in "\x1b\a\u202e")
