@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,22 @@ def test_without_a_schema_types_are_inferred(tmp_path: Path) -> None:
     assert csv.schema.types == [pa.int64(), pa.timestamp("us")]
 
 
+def test_columns_of_parquet_files_are_converted_without_loss(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    file = tmp_path / "sub" / "e.parquet"
+    zone = Settings(timezone="Europe/Berlin")
+    schema = pa.schema({"ts": pa.timestamp("us", "Europe/Berlin"), "n": pa.int8()})
+    test = RuleTest("t", "e.parquet", True, None, None, 1)
+    local = pa.array([datetime(2024, 7, 1, 9)], pa.timestamp("us"))
+    pyarrow.parquet.write_table(pa.table({"ts": local, "n": pa.array([7], pa.int64())}), file)
+    found = events_table(test, tmp_path, "sub/rule.sql", schema, zone)
+    assert found["ts"].cast(pa.timestamp("us", "UTC")).to_pylist() == [datetime(2024, 7, 1, 7, tzinfo=UTC)]
+    assert found["n"].to_pylist() == [7]
+    pyarrow.parquet.write_table(pa.table({"n": [300]}), file)
+    with pytest.raises(OstinatoError, match="INVALID_TEST: column 'n' of the events is BIGINT"):
+        events_table(test, tmp_path, "sub/rule.sql", schema, zone)
+
+
 def test_no_events(tmp_path: Path) -> None:
     assert table(tmp_path, []).schema == SCHEMA
     assert table(tmp_path, "user,ts\n").num_rows == 0
@@ -78,7 +95,7 @@ def test_no_events(tmp_path: Path) -> None:
         ("link.csv", "INVALID_RULE_FILE: the file lies outside"),
         ("rule.txt", "INVALID_TEST: events are in .csv or .parquet files"),
         ("bad.parquet", "INVALID_TEST: can't read 'bad.parquet' as Parquet"),
-        ("other.parquet", "INVALID_TEST: column 'amount' of the events is string"),
+        ("other.parquet", "INVALID_TEST: column 'amount' of the events is STRING, and the schema has DECIMAL"),
         ("unknown.parquet", "UNKNOWN_COLUMN"),
     ],
 )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -162,10 +164,30 @@ def test_files_that_cant_be_read(tmp_path: Path) -> None:
     (root / "long.sql").write_text("-" * (1 << 20 | 1))
     (tmp_path / "outside.sql").write_text(LOGIN_PAY)
     (root / "link.sql").symlink_to(tmp_path / "outside.sql")
+    (root / "folder.sql").mkdir()
+    (root / "more").symlink_to(tmp_path)
+    (root / "_more").symlink_to(tmp_path)
+    os.mkfifo(root / "pipe.sql")
     found = checked(root, good_sql=LOGIN_PAY)
-    assert [(path, line) for path, line, _ in told(found)] == [("bytes.sql", 2), ("link.sql", None), ("long.sql", None)]
-    assert "outside the folder" in found.problems[1].error.message
-    assert len(found.folder.broken) == 3
+    assert [(problem.path, problem.line, problem.error.message[:12]) for problem in found.problems] == [
+        ("bytes.sql", 2, "the file isn"),
+        ("link.sql", None, "the file lie"),
+        ("long.sql", None, "the file has"),
+        ("more", None, "links to fol"),
+        ("pipe.sql", None, "this isn't a"),
+    ]
+    assert len(found.folder.broken) == 5
+
+
+def test_a_folder_that_cant_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def walk(root: Path, onerror: Callable[[OSError], None]) -> Iterator[tuple[str, list[str], list[str]]]:
+        onerror(PermissionError(13, "Permission denied", str(root / "sub")))
+        yield str(root), [], ["a.sql", "rules.yaml"]
+
+    monkeypatch.setattr(os, "walk", walk)  # tests may run as root, who may read everything
+    found = checked(tmp_path, a_sql=LOGIN_PAY)
+    assert told(found) == [("sub", None, "INVALID_RULE_FILE")]
+    assert found.folder.broken == ("sub",) and len(found.rules) == 1
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ostinato.cli.explain import input_schema
 from ostinato.cli.failures import UsageFault
 from ostinato.cli.files import parse_inputs
-from ostinato.cli.terminal import say
+from ostinato.cli.terminal import say, visible
 from ostinato.expressions.types import Settings
 from ostinato.rule_files.checks import CheckedFolder, check_folder
 from ostinato.rule_files.folder_settings import read_schema
@@ -50,7 +51,7 @@ def _schema_of_file(path: Path, settings: Settings) -> pa.Schema:
 
 def print_problems(problems: Iterable[Problem]) -> None:
     for problem in problems:
-        say(f"{problem}\n")
+        say(f"{replace(problem, path=visible(problem.path))}\n")
 
 
 def counted(count: int, noun: str) -> str:

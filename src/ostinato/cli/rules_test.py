@@ -56,7 +56,7 @@ def _chosen(checked: CheckedFolder, wanted: list[str]) -> set[str]:
 def failure_lines(result: TestResult) -> Iterator[str]:
     """The failed test, the rows that differ, and the reason."""
     rule, test = result.rule.file, result.test
-    yield f"{rule.path}:{test.line}: FAILED: {visible(rule.id)}: {visible(test.name)}"
+    yield f"{visible(rule.path)}:{test.line}: FAILED: {visible(rule.id)}: {visible(test.name)}"
     yield f"  {result.failure}"
     if result.error is not None:
         yield from (f"  {line}" for line in str(result.error).splitlines())

@@ -12,9 +12,13 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from ostinato.calls.options import shown
-from ostinato.errors import QueryError
+from ostinato.errors import OstinatoError, QueryError
+from ostinato.expressions import types as t
+from ostinato.expressions.evaluate import evaluate
+from ostinato.expressions.syntax import Cast, Column
 from ostinato.expressions.types import Settings
 from ostinato.rows.arrow_tables import as_table
+from ostinato.rows.batches import one_array
 from ostinato.rows.column_lookup import columns_hint
 from ostinato.rule_files.rule_file import RuleTest
 from ostinato.rule_files.rule_folder import inside
@@ -36,7 +40,7 @@ def events_table(test: RuleTest, root: Path, rule_path: str, schema: pa.Schema |
         table = _of_csv(events.encode(), schema, settings)
     else:
         table = _of_file(_path(root, rule_path, events), events, schema, settings)
-    return table if schema is None else _in_schema(table, schema)
+    return table if schema is None else _in_schema(table, schema, settings)
 
 
 def _of_objects(events: Sequence[Any], schema: pa.Schema | None, settings: Settings) -> pa.Table:
@@ -121,7 +125,7 @@ def _check_known(names: Sequence[str], schema: pa.Schema | None) -> None:
             raise QueryError("UNKNOWN_COLUMN", message, hint=columns_hint(name, schema.names))
 
 
-def _in_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
+def _in_schema(table: pa.Table, schema: pa.Schema, settings: Settings) -> pa.Table:
     """The columns of the schema in its order."""
     columns = []
     for field in schema:
@@ -130,8 +134,19 @@ def _in_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
             continue
         column = table[field.name]
         try:
-            columns.append(column if column.type == field.type else column.cast(field.type))
-        except pa.ArrowException as error:
-            message = f"column '{field.name}' of the events is {column.type}, and the schema has {field.type}"
-            raise QueryError("INVALID_TEST", message, hint=str(error).splitlines()[0]) from None
+            columns.append(column if column.type == field.type else _converted(column, field.type, settings))
+        except (pa.ArrowException, OstinatoError, TypeError) as error:
+            names = t.spark_name(column.type), t.spark_name(field.type)
+            message = f"column '{field.name}' of the events is {names[0]}, and the schema has {names[1]}: {error}"
+            raise QueryError("INVALID_TEST", " ".join(message.split())) from None
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _converted(column: pa.ChunkedArray, kind: pa.DataType, settings: Settings) -> pa.Array:
+    """Numbers without loss, and times as Spark casts them. Other types aren't converted."""
+    if t.is_numeric(column.type) and t.is_numeric(kind):
+        return one_array(column).cast(kind)
+    if not (t.is_datetime(column.type) and t.is_datetime(kind)):
+        raise TypeError("it isn't converted")
+    x, array = Column("x"), one_array(column)
+    return evaluate(Cast(x, t.spark_name(kind)), lambda node: array if node == x else None, len(array), settings)

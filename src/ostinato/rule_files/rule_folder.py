@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ostinato.calls.options import shown
 from ostinato.errors import QueryError
 from ostinato.rule_files.folder_settings import SETTINGS_FILE, read_settings
 from ostinato.rule_files.problems import Problem, Problems
 from ostinato.rule_files.rule_fields import read_rule_file, text_in_file
 from ostinato.rule_files.rule_file import FolderSettings, RuleFile, RuleText
-from ostinato.rule_files.yaml_values import MOST_BYTES, Document, file_fault, read_yaml
+from ostinato.rule_files.yaml_values import MOST_BYTES, Document, FileFault, file_fault, read_yaml
 
 _FENCE = "---"
 _ENDINGS = (".sql", ".yaml", ".yml")
+_HIDDEN = (".", "_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,11 @@ def read_folder(folder: str | os.PathLike[str]) -> RuleFolder:
         )
     found: list[Problem] = []
     settings, rules, broken = FolderSettings(), list[RuleFile](), list[str]()
-    for path in rule_paths(root):
+    paths, unread = rule_paths(root)
+    for path, fault in unread.items():
+        found.append(Problem(path, None, fault))
+        broken.append(path)
+    for path in paths:
         problems = Problems(path)
         if path == SETTINGS_FILE:
             with problems.caught():
@@ -56,23 +61,35 @@ def read_folder(folder: str | os.PathLike[str]) -> RuleFolder:
     return RuleFolder(root, settings, tuple(rules), tuple(found), tuple(broken))
 
 
-def rule_paths(root: Path) -> list[str]:
-    """The rule files, relative to the folder, in order. Hidden files and folders aren't read."""
-    return sorted(_paths_below(root))
+def rule_paths(root: Path) -> tuple[list[str], dict[str, FileFault]]:
+    """The rule files, relative to the folder, in order; and a fault for each folder that isn't read.
 
+    Hidden files and folders aren't rules, so they have no fault.
+    """
+    paths, unread = list[str](), dict[str, FileFault]()
 
-def _paths_below(root: Path) -> Iterator[str]:
-    for parent, folders, files in os.walk(root):
-        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
-        for name in files:
-            if name.lower().endswith(_ENDINGS) and not name.startswith((".", "_")):
-                yield (Path(parent) / name).relative_to(root).as_posix()
+    def relative(path: Path) -> str:
+        return path.relative_to(root).as_posix()
+
+    def note(error: OSError) -> None:
+        unread[relative(Path(error.filename))] = file_fault(f"can't read the folder: {error.strerror}", None)
+
+    for parent, folders, files in os.walk(root, onerror=note):
+        folders[:] = [name for name in folders if not name.startswith(_HIDDEN)]
+        for link in (Path(parent) / name for name in folders):
+            if link.is_symlink():
+                message = "links to folders aren't followed"
+                unread[relative(link)] = file_fault(message, None, hint="copy the folder, or hide the link: _name")
+        rules = (name for name in files if name.lower().endswith(_ENDINGS) and not name.startswith(_HIDDEN))
+        paths += [relative(Path(parent) / name) for name in rules]
+    return sorted(paths), unread
 
 
 def file_text(root: Path, path: str) -> str:
     """The text of a file. Raises FileFault for files outside the folder, too long ones, and other encodings."""
-    file = root / path
-    inside(root, file)
+    file = inside(root, root / path)
+    if not file.is_file():  # a pipe would be read for ever
+        raise file_fault("this isn't a file", None)
     try:
         with file.open("rb") as content:
             data = content.read(MOST_BYTES + 1)
@@ -129,7 +146,7 @@ def _same_ids(rules: list[RuleFile]) -> list[Problem]:
             None,
             QueryError(
                 "DUPLICATE_RULE",
-                f"another file has the id '{rule.id}': {next(other.path for other in same if other is not rule)}",
+                f"another file has the id {shown(rule.id)}: {next(one.path for one in same if one is not rule)}",
                 hint="give one of them another id; without the field, the id is the name of the file",
             ),
         )
