@@ -34,7 +34,7 @@ def rules(tmp_path: Path) -> Path:
     return write(folder, rules_yaml=SETTINGS, good_sql=GOOD)
 
 
-@pytest.mark.parametrize("command", ["", "check", "test", "apply"])
+@pytest.mark.parametrize("command", ["", "check", "test", "apply", "backtest"])
 def test_help(capsys, command) -> None:
     code, out, err = run(capsys, *command.split(), "--help")
     assert (code, err) == (0, "")
@@ -89,11 +89,15 @@ def test_check_says_if_it_has_no_schema(capsys, rules) -> None:
         (["test", ".", "--rule", "none"], 2, "UNKNOWN_RULE"),
         (["apply", ".", "--log", "file"], 2, "OUTPUT_IS_FILE"),
         (["apply", "."], 2, "--log"),
+        (["backtest", "."], 2, "--input"),
+        (["backtest", ".", "--input", "file.jsonl"], 2, "UNKNOWN_FORMAT"),
+        (["backtest", ".", "--input", "file.parquet"], 2, "INPUT_UNREADABLE"),
     ],
 )
 def test_wrong_arguments(capsys, tmp_path, monkeypatch, argv, code, word) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "file").write_text("")
+    for name in ("file", "file.jsonl", "file.parquet"):
+        (tmp_path / name).write_text("")
     found, out, err = run(capsys, *argv)
     assert (found, out) == (code, "")
     assert word in err
@@ -147,6 +151,53 @@ def test_apply(capsys, rules, tmp_path) -> None:
     (rules / "more.sql").unlink()
     (rules / "bad.sql").unlink()
     assert "- more: removed (v1 -> v2)" in run(capsys, "apply", rules, "--log", log, "--remove-missing")[1]
+
+
+@pytest.fixture
+def archive(tmp_path) -> Path:
+    file = tmp_path / "archive.csv"
+    lines = [
+        f"{user},2024-03-0{day} 09:{minute}:00,{kind},3"
+        for user in ("ann", "bob")
+        for day in (1, 2)
+        for minute, kind in ((10, "login"), (20, "pay"))
+    ]
+    file.write_text("\n".join(["user,ts,kind,amount", *lines]) + "\n")
+    return file
+
+
+def test_backtest(capsys, rules, tmp_path, archive) -> None:
+    code, out, err = run(capsys, "backtest", rules, "--input", archive)
+    assert (code, err) == (0, "")
+    summary, days = out.strip().split("\n\n")
+    assert summary.splitlines()[2].split()[:5] == ["good", "NULL", "4", "0", "2"]
+    assert [line.split() for line in days.splitlines()[2:]] == [
+        ["2024-03-01", "good", "2"],
+        ["2024-03-02", "good", "2"],
+    ]
+
+
+def test_backtest_of_two_versions(capsys, rules, tmp_path, archive) -> None:
+    before = tmp_path / "before"
+    before.mkdir()
+    write(
+        before, rules_yaml=SETTINGS, good_sql=LOGIN_PAY.replace("'pay'", "'pay' AND user = 'ann'"), bad_sql="PATTERN ("
+    )
+    code, out, _ = run(capsys, "backtest", rules, "--input", archive, "--compare", before)
+    assert code == 1 and "bad.sql:1: error: SYNTAX_ERROR" in out
+    assert "good    2     0          2" in out and "new matches of good" in out and "lost matches" not in out
+    code, out, _ = run(capsys, "backtest", rules, "--input", archive, "--compare", before, "--format", "json")
+    values = json.loads(out)
+    assert code == 1 and [one["code"] for one in values["errors"]] == ["SYNTAX_ERROR"]
+    assert values["rules"][0]["by_day"] == {"2024-03-01": 2, "2024-03-02": 2}
+    (difference,) = values["differences"]
+    assert [row["user"] for row in difference["new"]] == ["bob", "bob"] and difference["lost"] == []
+
+
+def test_backtest_of_a_rule_that_fails(capsys, rules, archive) -> None:
+    write(rules, bad_sql=LOGIN_PAY.replace("kind = 'login'", "1 / (amount - 3) > 5"))
+    code, out, _ = run(capsys, "backtest", rules, "--input", archive)
+    assert code == 1 and "bad.sql: error: DIVIDE_BY_ZERO" in out and "good " in out
 
 
 def test_nothing_reaches_the_terminal_unescaped(capsys, rules, tmp_path) -> None:

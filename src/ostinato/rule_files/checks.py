@@ -72,7 +72,7 @@ def checked_rule(rule: RuleFile, shared: FolderSettings, problems: Problems) -> 
             return None
         for warning in _warnings(ready, compiled, shared.schema):
             problems.add(warning, rule.query.in_file(warning), "warning")
-        return ready
+        return replace(ready, compiled=compiled)
     return None
 
 

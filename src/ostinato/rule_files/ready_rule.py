@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from ostinato.expressions.types import Settings
 from ostinato.funnels.funnel import Funnel
 from ostinato.rows.column_lookup import ColumnLookup
 from ostinato.rule_files.rule_file import FolderSettings, QueryKind, RuleFile
-from ostinato.rule_sets.compiled_rule import CompiledRule, compile_rule
+from ostinato.rule_sets.compiled_rule import MATCH_ID, CompiledRule, compile_rule
 from ostinato.rule_sets.declaration import Declaration
 from ostinato.rule_sets.rule_changes import RuleChange
 from ostinato.rule_sets.rule_texts import kind_of_text, read_funnel
@@ -37,6 +37,8 @@ class ReadyRule:
     keys: tuple[str, ...]
     time: tuple[str, ...]
     suppression: Suppression | None
+    compiled: CompiledRule | CompiledEvents | None = field(default=None, compare=False, repr=False)
+    """What runs the rule over the schema of its folder; None without a schema."""
 
     @property
     def can_stream(self) -> bool:
@@ -134,8 +136,13 @@ def compile_over(rule: ReadyRule, schema: pa.Schema, settings: Settings) -> Comp
     if isinstance(rule.query, EventRequest):
         from ostinato.local.local_events import LocalEvents  # takes 0.3 s, which clauses don't need
 
-        request = rule.query
+        request = _with_ids(rule.query)
         local = LocalEvents([request], ("",), schema, request.options, settings)
         return CompiledEvents(local, request.returns_matches)
     declared = Declaration(keys, time, schema, settings, kinds=("clause", "funnel"))
     return compile_rule(RuleChange(rule.file.id, 1, rule.file.query.text, options=rule.file.options), declared)
+
+
+def _with_ids(request: EventRequest) -> EventRequest:
+    """The request with a column of ids, if it returns matches. Clauses and funnels get theirs in `compile_rule`."""
+    return replace(request, options=replace(request.options, match_id=MATCH_ID)) if request.returns_matches else request

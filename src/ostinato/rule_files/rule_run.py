@@ -7,16 +7,17 @@ import pyarrow.compute as pc
 
 from ostinato.clause.matching.spans import whole_keys
 from ostinato.clause.task.clause_worker import Worker
-from ostinato.errors import MatchError, errors_quoting
+from ostinato.errors import MatchError, QueryError, errors_quoting
 from ostinato.expressions.values.value_order import OrderKey
 from ostinato.rows.arrow_tables import columns_of
 from ostinato.rows.batches import OutputRows
 from ostinato.rows.column_leaves import by_column_name
 from ostinato.rows.column_names import MATCHED
 from ostinato.rows.ordering import order_rows
+from ostinato.rows.workload_layout import Role
 from ostinato.rule_files.ready_rule import CompiledEvents
 from ostinato.rule_sets import compiled_rule
-from ostinato.rule_sets.compiled_rule import CompiledRule
+from ostinato.rule_sets.compiled_rule import MATCH_ID, CompiledRule
 from ostinato.rule_sets.rule_columns import BEGAN, ENDED
 
 
@@ -27,10 +28,40 @@ def found_rows(rule: CompiledRule | CompiledEvents, table: pa.Table) -> pa.Table
     has the columns that RETURN gives.
     """
     if isinstance(rule, CompiledEvents):
-        return rule.local.tables(rule.local.run(table).columns)[0]
+        rows = _event_rows(rule, table)
+        return rows.drop_columns([MATCH_ID]) if rule.returns_matches else rows
     with errors_quoting(rule.query.clause.text):
-        rows = _matched(_matches(rule, table))
-        return _shown(rule, rows)
+        return _shown(rule, rule.plan.measured(_matched(_matches(rule, table))))
+
+
+def found_matches(rule: CompiledRule | CompiledEvents, table: pa.Table) -> pa.Table:
+    """A row for each match in the order of a batch: `match_id`, the keys, `began` and `ended`.
+
+    Raises UNSUPPORTED_IN_BACKTEST for an event query with aggregates, which lists no matches.
+    """
+    if isinstance(rule, CompiledEvents):
+        if not rule.returns_matches:
+            message = "an event query with aggregates lists no matches that can be counted"
+            raise QueryError("UNSUPPORTED_IN_BACKTEST", message, hint="RETURN MATCHES")
+        rows, keys = _event_rows(rule, table), rule.local.typed.plan.queries[0].bound.group_by
+        own = (MATCH_ID, Role.MATCH_START.value, Role.MATCH_END.value)
+    else:
+        with errors_quoting(rule.query.clause.text):
+            rows, keys = rule.plan.measured(_matched(_matches(rule, table))), rule.plan.plan.bound.partition_by
+        own = (MATCH_ID, compiled_rule.BEGAN, compiled_rule.ENDED)
+    ids = rows[own[0]].to_pylist()
+    first = pa.array(sorted({id: row for row, id in reversed([*enumerate(ids)])}.values()), pa.int64())
+    columns = {
+        "match_id": rows[own[0]],
+        **{name: rows[name] for name in keys},
+        BEGAN: rows[own[1]],
+        ENDED: rows[own[2]],
+    }
+    return pa.table(columns).take(first)
+
+
+def _event_rows(rule: CompiledEvents, table: pa.Table) -> pa.Table:
+    return rule.local.tables(rule.local.run(table).columns)[0]
 
 
 def _matches(rule: CompiledRule, table: pa.Table) -> OutputRows:
@@ -58,10 +89,9 @@ def _matched(rows: OutputRows) -> OutputRows:
     )
 
 
-def _shown(rule: CompiledRule, rows: OutputRows) -> pa.Table:
+def _shown(rule: CompiledRule, output: pa.Table) -> pa.Table:
     """The columns that the query selects, after the keys and the times of a match."""
-    output = rule.plan.measured(rows)
-    own = (compiled_rule.BEGAN, compiled_rule.ENDED, compiled_rule.MATCH_ID)
+    own = (compiled_rule.BEGAN, compiled_rule.ENDED, MATCH_ID)
     selected = rule.query.select(output.drop_columns(list(own)), rule.plan.settings)
     taken = {name.lower() for name in selected.column_names}
     keys = rule.plan.plan.bound.partition_by

@@ -52,6 +52,8 @@ class TestRunner:
     def run(self, rule: ReadyRule) -> list[TestResult]:
         """The results of all tests of a rule. An error in one of them doesn't stop the others."""
         compiled: dict[pa.Schema, CompiledRule | CompiledEvents] = {}
+        if self.shared.schema is not None and rule.compiled is not None:
+            compiled[self.shared.schema] = rule.compiled
         return [self._result(rule, test, compiled) for test in rule.file.tests]
 
     def _result(
