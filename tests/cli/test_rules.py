@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from tests.rule_files.folders import LOGIN_PAY, SETTINGS, write
@@ -134,6 +135,20 @@ def test_results_as_json(capsys, rules) -> None:
     (test,) = json.loads(out)["tests"]
     assert (code, test["rule"], test["passed"]) == (1, "good", False)
     assert "differs   total" in test["failure"]
+
+
+def test_results_as_junit(capsys, rules) -> None:
+    write(
+        rules, good_sql=GOOD.replace("total: 30", "total: 31").replace("a payment", '"<\\u0007>"'), bad_sql="PATTERN ("
+    )
+    code, out, _ = run(capsys, "test", rules, "--format", "junit")
+    suite = ElementTree.fromstring(out)
+    assert code == 1
+    assert [suite.get(name) for name in ("tests", "failures", "errors")] == ["2", "1", "1"]
+    error, failure = suite
+    assert (error.get("classname"), error.get("line")) == ("bad.sql", "1") and error[0].tag == "error"
+    assert (failure.get("classname"), failure.get("name")) == ("good", "<\\x07>")
+    assert "differs   total" in (failure[0].text or "")
 
 
 def test_apply(capsys, rules, tmp_path) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-FORMATS = ("text", "json")
-
 
 def add_rules_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the sub-commands with their options."""
@@ -40,7 +38,7 @@ def _add_test(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     )
     _add_folder(parser)
     parser.add_argument("--rule", action="append", default=[], metavar="ID", help="only this rule; may be repeated")
-    _add_format(parser)
+    _add_format(parser, "text", "json", "junit")
     parser.set_defaults(command=_test)
 
 
@@ -92,8 +90,9 @@ def _add_path(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--debug", action="store_true", help="also show the Python stack trace of an error")
 
 
-def _add_format(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", choices=FORMATS, default="text", help="form of the report (default: %(default)s)")
+def _add_format(parser: argparse.ArgumentParser, *formats: str) -> None:
+    formats = formats or ("text", "json")
+    parser.add_argument("--format", choices=formats, default="text", help="form of the report (default: %(default)s)")
 
 
 # The commands are imported when they run: other commands start faster without them.

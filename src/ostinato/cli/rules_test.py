@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ostinato.cli.failures import ExitCode, UsageFault
 from ostinato.cli.progress import progress_on_stderr
 from ostinato.cli.rules_folder import as_values, checked_folder, counted, print_problems
-from ostinato.cli.terminal import say, visible
-from ostinato.cli.text_table import cell_text
+from ostinato.cli.rules_junit import junit_xml
+from ostinato.cli.rules_results import failure_lines
+from ostinato.cli.terminal import say
 from ostinato.errors import did_you_mean
 from ostinato.rule_files.checks import CheckedFolder
 from ostinato.rule_files.rule_tests import TestResult, TestRunner
-
-_MOST_ROWS = 10
-"""Rows of each kind that a failed test shows."""
 
 
 def test_rules(options: argparse.Namespace) -> int:
@@ -31,6 +28,8 @@ def test_rules(options: argparse.Namespace) -> int:
     errors = [one for one in checked.problems if one.level == "error" and paths.get(one.path) in {None, *chosen}]
     if options.format == "json":
         print(json.dumps({"errors": [as_values(one) for one in errors], "tests": [*map(_values, results)]}, indent=2))
+    elif options.format == "junit":
+        print(junit_xml(errors, results))
     else:
         print_problems(errors)
         for result in results:
@@ -51,35 +50,6 @@ def _chosen(checked: CheckedFolder, wanted: list[str]) -> set[str]:
                 "UNKNOWN_RULE", f"no rule of the folder has the id '{name}'", hint=did_you_mean(name, known)
             )
     return set(wanted) or known
-
-
-def failure_lines(result: TestResult) -> Iterator[str]:
-    """The failed test, the rows that differ, and the reason."""
-    rule, test = result.rule.file, result.test
-    yield f"{visible(rule.path)}:{test.line}: FAILED: {visible(rule.id)}: {visible(test.name)}"
-    yield f"  {result.failure}"
-    if result.error is not None:
-        yield from (f"  {line}" for line in str(result.error).splitlines())
-    for missing in result.diff.missing[:_MOST_ROWS]:
-        yield f"  missing     {_cells(missing.expected)}"
-        if missing.nearest is not None:
-            yield f"    nearest   {_cells(missing.nearest, missing.expected)}"
-            for name in missing.differs:
-                found, expected = cell_text(missing.nearest[name]), cell_text(missing.expected[name])
-                yield f"    differs   {visible(name)}: expected {expected}, found {found}"
-    for row in result.diff.unexpected[:_MOST_ROWS]:
-        yield f"  unexpected  {_cells(row)}"
-    more = max(len(result.diff.missing) - _MOST_ROWS, 0) + max(len(result.diff.unexpected) - _MOST_ROWS, 0)
-    if more:
-        yield f"  … {counted(more, 'more row')}"
-    if result.reason is not None:
-        yield "  why:"
-        yield from (f"  {line}" for line in result.reason.splitlines())
-
-
-def _cells(row: Mapping[str, Any], only: Mapping[str, Any] | None = None) -> str:
-    names = row if only is None else only
-    return ", ".join(f"{visible(name)}: {cell_text(row[name])}" for name in names)
 
 
 def _summary(checked: CheckedFolder, results: list[TestResult], chosen: set[str]) -> str:
