@@ -128,13 +128,16 @@ def test_without_settings_the_first_rule_decides(folders: Folders) -> None:
 
 
 def test_what_a_log_cant_hold(folders: Folders) -> None:
-    folders.write(a_sql="TYPE kind PATTERN SEQ(A, B) RETURN MATCHES", b_sql=front("suppress: 1 hour by user"))
-    plan = folders.plan()
-    assert [str(line) for line in plan.lines] == [
-        "! a: not written: an event query runs as a stream of its own",
-        "! b: not written: UNSUPPORTED_IN_LOG",
-    ]
-    assert [problem.path for problem in plan.problems] == ["b.sql"]
+    folders.write(a_sql="TYPE kind PATTERN SEQ(A, B) RETURN MATCHES")
+    (line,) = folders.plan().lines
+    assert str(line) == "! a: not written: an event query runs as a stream of its own"
+
+
+def test_suppress_becomes_an_option(folders: Folders) -> None:
+    folders.write(a_sql=front("suppress: 1 hour by user"))
+    (line,) = folders.plan().lines
+    assert line.change is not None
+    assert line.change.options.suppress == "1 hour by user"
 
 
 def test_a_log_edited_by_hand(folders: Folders) -> None:

@@ -182,6 +182,41 @@ def test_rows_kept_for_prev_count_too() -> None:
     assert report["message"].startswith("RULE_STATE_TOO_LARGE: the rows that it keeps take 680 bytes, more than 500")
 
 
+QUIET = "0.00001 seconds by k"
+
+
+def test_a_quiet_key_stays_until_its_matches_are_shown_again() -> None:
+    stream = RuleStream()
+    output = stream.step(rows("ABAB"), 4, rule("r", AB, suppress=QUIET))
+    assert [(row["kind"], row["ended"].microsecond) for row in output[1:]] == [("match", 2), ("suppressed", 4)]
+    assert (stream.steps[-1].counts.buffered_rows, stream.steps[-1].wake_at_us) == (1, 12)
+    (shown,) = of_kind(stream.step(rows("AB", 11), 12), "match")
+    assert shown["ended"].microsecond == 12
+    stream.step(None, 22)
+    assert (stream.steps[-1].counts.buffered_rows, stream.steps[-1].wake_at_us) == (0, None)
+
+
+def test_a_new_version_keeps_the_quiet_time_unless_it_starts_anew() -> None:
+    for more, kind in (({}, "suppressed"), ({"start": "new"}, "match")):
+        stream = RuleStream()
+        stream.step(rows("AB"), 2, rule("r", AB, suppress=QUIET))
+        output = stream.step(rows("AB", 5), 6, rule("r", ABC.replace("C)", "C?)"), 2, suppress=QUIET, **more))
+        assert [row["kind"] for row in [*output, *stream.finish()]] == ["rule_changed", kind]
+
+
+def test_rows_of_one_match_are_suppressed_together() -> None:
+    stream = RuleStream()
+    all_rows = AB.replace("PATTERN", "ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN")
+    output = stream.step(rows("ABAB-"), 5, rule("r", all_rows, suppress=QUIET))
+    assert [row["kind"] for row in output[1:]] == ["match", "match", "suppressed", "suppressed", "unmatched"]
+
+
+def test_a_stream_suppresses_by_its_own_keys() -> None:
+    (report,) = RuleStream().step(rows("AB"), 2, rule("r", AB, suppress="1 hour by kind"))
+    assert report["kind"] == "rule_rejected"
+    assert report["message"].startswith("INVALID_SUPPRESS: matches are suppressed by the keys of the rule, not by")
+
+
 def test_within_ends_an_attempt_by_the_watermark() -> None:
     stream = RuleStream()
     stream.step(rows("AB"), 2, rule("r", ABC.replace("DEFINE", "WITHIN INTERVAL '0.000010' SECOND DEFINE")))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-from typing import Any
-
-import pyarrow as pa
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ostinato.errors import QueryError
-from ostinato.rule_sets.suppression import Suppression, mark_suppressed, read_suppression
+from ostinato.kernels.constants import NO_TIME
+from ostinato.rule_sets.suppression import Suppression, read_suppression, suppress
 
 HOUR = 3_600_000_000
 
@@ -51,46 +49,37 @@ def test_refused_texts(text: object, keys: list[str], words: str) -> None:
     assert caught.value.code == "INVALID_SUPPRESS"
 
 
-def table(*rows: tuple[str, Any, int]) -> pa.Table:
-    start = datetime(2024, 1, 1)
-    rules, users, ends = zip(*rows, strict=True)
-    times = pa.array([start + timedelta(minutes=end) for end in ends], pa.timestamp("us", "UTC"))
-    return pa.table({"rule": list(rules), "user": list(users), "ended": times})
-
-
-def suppressed(matches: pa.Table, **rules: Suppression) -> list[bool]:
-    return mark_suppressed(matches, rules).suppressed.tolist()
+def suppressed(*matches: tuple[int, int]) -> list[bool]:
+    """`matches` are keys and ends, in minutes."""
+    keys, ends = np.array(matches, np.int64).T
+    return suppress(keys, ends * HOUR // 60, HOUR, np.full(9, NO_TIME)).matches.tolist()
 
 
 def test_time_counts_from_the_last_match_that_was_shown() -> None:
-    matches = table(*(("r", "ann", end) for end in (0, 40, 59, 60, 100, 119, 121)))
-    assert suppressed(matches, r=Suppression(HOUR, ("user",))) == [False, True, True, False, True, True, False]
+    ends = (0, 40, 59, 60, 100, 119, 121)
+    assert suppressed(*((0, end) for end in ends)) == [False, True, True, False, True, True, False]
 
 
-def test_rules_and_keys_are_apart() -> None:
-    matches = table(("r", "ann", 0), ("r", None, 1), ("s", "ann", 2), ("t", "ann", 3), ("r", None, 4), ("t", "ann", 5))
-    one = Suppression(HOUR, ("user",))
-    assert suppressed(matches, r=one, s=one) == [False, False, False, False, True, False]
+def test_keys_are_apart() -> None:
+    assert suppressed((0, 0), (1, 1), (0, 4), (1, 5), (2, 6)) == [False, False, True, True, False]
 
 
 def test_a_match_that_ends_earlier_is_suppressed() -> None:
-    assert suppressed(table(("r", "ann", 90), ("r", "ann", 5)), r=Suppression(HOUR, ("user",))) == [False, True]
+    assert suppressed((0, 90), (0, 5)) == [False, True]
 
 
-def test_nan_is_one_key() -> None:
-    matches = table(("r", float("nan"), 0), ("r", float("nan"), 1), ("r", 0.0, 2), ("r", -0.0, 3))
-    assert suppressed(matches, r=Suppression(HOUR, ("user",))) == [False, True, False, True]
+def test_an_empty_match_is_shown_and_starts_no_quiet_time() -> None:
+    keys, ends = np.zeros(3, np.int64), np.array([NO_TIME, 5, NO_TIME])
+    assert suppress(keys, ends, HOUR, np.full(1, NO_TIME)).matches.tolist() == [False] * 3
 
 
-@given(
-    st.lists(st.tuples(st.sampled_from("rs"), st.sampled_from(["ann", "bob"]), st.integers(0, 300)), min_size=1),
-    st.data(),
-)
-def test_a_table_may_be_split_anywhere(rows: list[tuple[str, str, int]], data: st.DataObject) -> None:
-    rules = {"r": Suppression(HOUR, ("user",))}
-    whole = mark_suppressed(table(*rows), rules)
-    at = data.draw(st.integers(0, len(rows)))
-    before = mark_suppressed(table(*rows).slice(0, at), rules)
-    after = mark_suppressed(table(*rows).slice(at), rules, before.last_shown)
-    assert [*before.suppressed, *after.suppressed] == [*whole.suppressed]
-    assert after.last_shown == whole.last_shown
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 300)), min_size=1), st.data())
+def test_matches_may_be_split_anywhere(matches: list[tuple[int, int]], data: st.DataObject) -> None:
+    keys, ends = np.array(matches, np.int64).T
+    start = np.full(3, NO_TIME)
+    whole = suppress(keys, ends, 60, start)
+    at = data.draw(st.integers(0, len(matches)))
+    before = suppress(keys[:at], ends[:at], 60, start)
+    after = suppress(keys[at:], ends[at:], 60, before.quiet_until)
+    assert [*before.matches, *after.matches] == [*whole.matches]
+    assert after.quiet_until.tolist() == whole.quiet_until.tolist()

@@ -42,8 +42,8 @@ def rules(
     version of a rule that isn't wrong is in force. A change applies to a whole micro-batch, before its rows.
 
     All rules share `keys` (PARTITION BY), `time` (ORDER BY; the first column has the watermark) and `columns`, the
-    columns that rules may use (None: all). The output has one schema for all rules: `kind` (match, unmatched, error,
-    late, rule_changed, rule_rejected, rule_suspended), `rule`, `version`, `match_id`, the keys, `began`, `ended`,
+    columns that rules may use (None: all). The output has one schema for all rules: `kind` (match, suppressed,
+    unmatched, error, late, rule_changed, rule_rejected, rule_suspended), `rule`, `version`, `match_id`, the keys, `began`, `ended`,
     `decided`, `measures` as JSON text, and `message`.
 
     `buckets` is fixed for the life of a checkpoint. `max_rules` bounds the rules in force. `max_partial_matches`,
@@ -103,8 +103,9 @@ def write_rule(
     """Writes a change of a rule into a folder that `ost.rules` reads, and returns its version.
 
     Every change is a new file, which is never edited. Without `version` it is the next one. `enabled=False` removes the
-    rule. `options`: `start` ("new" or "kept" rows), `at_end` ("drop" or "finish"), `max_partial_matches`,
-    `max_state_bytes` and `max_errors`, which lower limits of the call, and `reason` (of a removal: it is a suspension).
+    rule. `options`: `start` ("new" or "kept" rows), `at_end` ("drop" or "finish"), `suppress` ("1 hour by user": at
+    most one match of a key in this time), `max_partial_matches`, `max_state_bytes` and `max_errors`, which lower limits
+    of the call, and `reason` (of a removal: it is a suspension).
     The folder is one of this machine; elsewhere, any tool may write the same files.
 
     >>> import tempfile

@@ -18,7 +18,7 @@ from ostinato.rule_files.backtest import HitsDifference, RuleHits, archive_table
 from ostinato.rule_files.checks import check_folder
 from ostinato.rule_files.problems import Problem
 from ostinato.rule_files.rule_folder import read_folder
-from ostinato.rule_sets.suppression import SUPPRESSED
+from ostinato.rule_sets.rule_columns import SUPPRESSED
 
 if TYPE_CHECKING:
     from pathlib import Path

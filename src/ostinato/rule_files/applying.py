@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
@@ -86,11 +86,8 @@ def write_changes(plan: ChangePlan, folder: Path) -> list[PlannedChange]:
 
 
 def log_options(rule: ReadyRule) -> RuleOptions:
-    """The options that the change log gets. Raises UNSUPPORTED_IN_LOG for what a stream of rules doesn't do yet."""
-    if rule.suppression is not None:
-        message = "the change log has no suppress yet, so the stream would show all matches"
-        raise QueryError("UNSUPPORTED_IN_LOG", message, hint="leave suppress out, or filter the stream's matches")
-    return rule.file.options
+    """The options that the change log gets."""
+    return replace(rule.file.options, suppress=rule.file.suppress)
 
 
 def _of_log(checked: CheckedFolder) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
@@ -116,7 +113,6 @@ def _check_for_log(rule: ReadyRule, keys: tuple[str, ...] | None, time: tuple[st
             f"the rule is ordered by {_listed(rule.time)}, and the other rules of this log by {_listed(time or ())}"
         )
         raise QueryError("RULE_NEEDS_OTHER_ORDER", message, hint=hint)
-    log_options(rule)
 
 
 def _folded(names: Iterable[str], order: Callable[[Iterable[str]], Iterable[str]] = tuple) -> tuple[str, ...]:

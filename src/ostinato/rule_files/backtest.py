@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 
 import numpy as np
@@ -17,12 +17,16 @@ import pyarrow.compute as pc
 
 from ostinato.errors import OstinatoError, held_warnings
 from ostinato.expressions.types import Settings
+from ostinato.expressions.values.value_order import group_numbers
+from ostinato.kernels.constants import NO_TIME
 from ostinato.rows.arrow_tables import as_table
+from ostinato.rows.batches import one_array
+from ostinato.rows.times import microseconds_of
 from ostinato.rule_files.ready_rule import ReadyRule
 from ostinato.rule_files.rule_run import found_matches
-from ostinato.rule_sets.rule_columns import BEGAN, RULE
+from ostinato.rule_sets.rule_columns import BEGAN, ENDED, SUPPRESSED
 from ostinato.rule_sets.rule_errors import as_error_of_rule
-from ostinato.rule_sets.suppression import SUPPRESSED, mark_suppressed
+from ostinato.rule_sets.suppression import suppress
 
 ID = "match_id"
 
@@ -101,10 +105,12 @@ def _hits(rule: ReadyRule, archive: pa.Table, clock: Callable[[], float]) -> Rul
 def _with_suppressed(rule: ReadyRule, matches: pa.Table) -> pa.Table:
     hidden = np.zeros(matches.num_rows, np.bool_)
     if rule.suppression is not None:
-        named = matches.append_column(RULE, pa.repeat(rule.file.id, matches.num_rows))
         names = {name.lower(): name for name in matches.column_names}
-        keys = tuple(names[key.lower()] for key in rule.suppression.keys)
-        hidden = mark_suppressed(named, {rule.file.id: replace(rule.suppression, keys=keys)}).suppressed
+        columns = [one_array(matches[names[key.lower()]]) for key in rule.suppression.keys]
+        keys = group_numbers(matches.num_rows, columns)
+        ended = microseconds_of(one_array(matches[ENDED]))
+        quiet_until = np.full(matches.num_rows + 1, NO_TIME)
+        hidden = suppress(keys, ended, rule.suppression.duration_us, quiet_until).matches
     return matches.append_column(SUPPRESSED, pa.array(hidden, pa.bool_()))
 
 

@@ -39,6 +39,8 @@ class Attempts(NamedTuple):
     """INCREMENTAL MATCHES: those that end in the last rows, so many of them, haven't been reported."""
     covered: Rows
     """WITH UNMATCHED ROWS: the first rows, so many of them, have been shown."""
+    quiet: Rows
+    """Suppression: the time from the key's first stored row until matches are shown again, in microseconds."""
 
     @staticmethod
     def none() -> Attempts:
@@ -132,7 +134,7 @@ def read_bucket(header: pa.RecordBatch | None, open_rows: pa.RecordBatch | None)
     check(int(rows.sum()) == stored, _SUBJECT, "it counts other rows than there are")
     of_key = rows[attempts.key]
     ranges = {name: (getattr(attempts, name), 0, of_key) for name in ("open", "hidden", "unreported", "covered")}
-    check_ranges(_SUBJECT, {**ranges, "number": (attempts.number, 0, LARGEST)})
+    check_ranges(_SUBJECT, {**ranges, "number": (attempts.number, 0, LARGEST), "quiet": (attempts.quiet, 0, LARGEST)})
     check(bool((np.diff(attempts.rule) >= 0).all()), _SUBJECT, "its attempts aren't sorted")
     return RuleBucket(digest, rules, rows, attempts, open_rows)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +29,7 @@ from ostinato.rule_sets.rule_search import RuleOutcome, RuleSearch
 from ostinato.rule_sets.rule_set import RuleRecord
 from ostinato.rule_sets.rules_in_force import Applied
 from ostinato.rule_sets.standings import Standing, attempts_of, standing_at, stored_standing
+from ostinato.rule_sets.suppressed_results import mark_suppressed
 from ostinato.streams.bucket_state import Rows
 from ostinato.streams.intake import Intake
 from ostinato.streams.record_batches import joined
@@ -37,6 +39,13 @@ if TYPE_CHECKING:
 
 _NEVER = np.iinfo(np.int64).max
 _NO_WORK = Work(0, 0, 0)
+
+
+class _Timers(NamedTuple):
+    key: Rows
+    """The number of a stored key. A key may have several timers."""
+    at: Rows
+    """Microseconds."""
 
 
 class BucketStep:
@@ -106,7 +115,8 @@ class BucketStep:
         key_of = key_numbers(remembered, released, self.declared.keys)
         frees_rows = any(not self.records[name].is_active for name in bucket.rules)
         due = np.full(len(keys.rows), self.finished or self.applied.touches_runs or frees_rows)
-        due[bucket.attempts.key[self._expires(bucket)]] = True
+        timers = self._timers(bucket)
+        due[timers.key[(timers.at > self.known_before) & (timers.at <= self.intake.known_until)]] = True
         return lay_out(keys, due, self._ordered(released), key_of)
 
     def _ordered(self, released: pa.RecordBatch | None) -> Rows:
@@ -144,24 +154,21 @@ class BucketStep:
         ordinals[positions] = tie_ordinals(order, key_at)
         self.released = released.append_column(ORDINAL, pa.array(ordinals))
 
-    def _expires(self, bucket: RuleBucket) -> NDArray[np.bool_]:
-        """The attempts whose WITHIN ends in this step."""
-        ends = self._ends(bucket)
-        return (ends > self.known_before) & (ends <= self.intake.known_until)
-
-    def _ends(self, bucket: RuleBucket) -> NDArray[np.int64]:
-        """For each attempt the time up to which rows must be known for WITHIN to end its first open start."""
+    def _timers(self, bucket: RuleBucket) -> _Timers:
+        """The times up to which rows must be known for the state of a key to change without new rows."""
         attempts = bucket.attempts
-        ends = np.full(len(attempts.key), _NEVER)
         if bucket.open_rows is None:
-            return ends
+            return _Timers(np.empty(0, np.int64), np.empty(0, np.int64))
+        times = self.core.gate.times(bucket.open_rows)
         within = np.array([self._within_us(name) for name in bucket.rules], np.int64)[attempts.rule]
         timed = (attempts.open > 0) & (within < _NEVER)
         last = bucket.first + bucket.rows
-        start = (last[attempts.key] - attempts.open)[timed]
-        begins = self.core.gate.times(bucket.open_rows)[start]
-        ends[timed] = np.minimum(begins, _NEVER - 1 - within[timed]) + within[timed]
-        return ends
+        begins = times[(last[attempts.key] - attempts.open)[timed]]
+        expires = np.minimum(begins, _NEVER - 1 - within[timed]) + within[timed]  # WITHIN ends the first open start
+        is_quiet = attempts.quiet > 0
+        shows = times[bucket.first[attempts.key[is_quiet]]] + attempts.quiet[is_quiet]
+        keys = np.concatenate([attempts.key[timed], attempts.key[is_quiet]])
+        return _Timers(keys, np.concatenate([expires, shows]))
 
     def _within_us(self, name: str) -> int:
         record = self.records.get(name)
@@ -175,9 +182,9 @@ class BucketStep:
 
     def wake_at(self, after: RuleBucket) -> int | None:
         """The watermark at which the state changes even if no row comes."""
-        ends = self._ends(after)
-        ends = ends[(ends > self.intake.known_until) & (ends < _NEVER)]
-        moments = [int(ends.min())] if len(ends) else []
+        at = self._timers(after).at
+        at = at[at > self.intake.known_until]
+        moments = [int(at.min())] if len(at) else []
         if self.intake.waiting_from is not None:
             moments.append(self.intake.waiting_from)
         return min(moments, default=None)
@@ -194,6 +201,7 @@ class BucketStep:
             if not rows.count:
                 return standing, rows.key_at[1:]
             outcome = search.run(rows, standing, self.intake.known_until, finished=self.finished)
+            outcome = self._with_suppressed(search.rule, rows, outcome)
             self._add_outcome(search.rule, rows, outcome)
             self._check_bytes(search, rows, outcome.needed_from, name, stored)
         except Exception as error:
@@ -202,6 +210,19 @@ class BucketStep:
             self.output.add_report(reports.suspended(change, as_error_of_rule(error)))
             return None
         return outcome.standing, outcome.needed_from
+
+    def _with_suppressed(self, rule: CompiledRule, rows: KeyRows, outcome: RuleOutcome) -> RuleOutcome:
+        """Marks suppressed matches. A key stays in the state until it isn't quiet any more."""
+        if rule.suppression is None:
+            return outcome
+        results, quiet_until = outcome.results, outcome.standing.quiet_until
+        if results.count:
+            results, quiet_until = mark_suppressed(rule, results, rows, self.declared.keys, quiet_until)
+        last_row = rows.key_at[1:] - 1
+        is_quiet = quiet_until > self.intake.known_until
+        needed_from = np.where(is_quiet, np.minimum(outcome.needed_from, last_row), outcome.needed_from)
+        standing = outcome.standing._replace(quiet_until=quiet_until)
+        return replace(outcome, results=results, standing=standing, needed_from=needed_from)
 
     def _add_outcome(self, rule: CompiledRule, rows: KeyRows, outcome: RuleOutcome) -> None:
         for row, error in sorted(outcome.failed.items()):
@@ -223,6 +244,9 @@ class BucketStep:
     def _searched_anew(self, name: str, before: Standing, rows: KeyRows) -> Standing:
         """The new version goes on from the open starts of the version before. It also sees the earlier rows that this
         version kept, but not those that only other rules hold: then its matches would depend on these rules."""
+        return self._begin_anew(name, before, rows)._replace(quiet_until=before.quiet_until)
+
+    def _begin_anew(self, name: str, before: Standing, rows: KeyRows) -> Standing:
         after = self.core.search_of(self.records[name].change)
         try:
             old = self.core.search_of(self.applied.changed[name])
@@ -284,7 +308,7 @@ class BucketStep:
         try:
             search = self.core.search_of(before)
             outcome = search.run(rows, stored_standing(name, stored, rows), self.known_before, finished=True)
-            self._add_outcome(search.rule, rows, outcome)
+            self._add_outcome(search.rule, rows, self._with_suppressed(search.rule, rows, outcome))
         except Exception as error:
             self.output.add_report(reports.suspended(before, as_error_of_rule(error)))
 
@@ -323,7 +347,7 @@ class BucketStep:
         parts = [self._untouched_attempts(tuple(standings), new_number)]
         numbers = int(untouched.sum()) + np.arange(len(kept))
         for number, standing in enumerate(standings.values()):
-            parts.append(attempts_of(number, numbers, standing, rows.key_at[1:], stays_from, kept))
+            parts.append(attempts_of(number, numbers, standing, rows, stays_from, kept))
         first = bucket.first[untouched]
         chosen = np.concatenate(
             [ranges(first, bucket.rows[untouched]), layout.rows[ranges(stays_from[kept], stay[kept])]]

@@ -27,6 +27,7 @@ from ostinato.rows.json_text import as_json
 from ostinato.rule_sets.declaration import Declaration
 from ostinato.rule_sets.rule_changes import RuleChange
 from ostinato.rule_sets.rule_texts import read_rule
+from ostinato.rule_sets.suppression import Suppression, read_suppression
 
 BEGAN, ENDED = f"{PREFIX}began", f"{PREFIX}ended"
 """Measures that every rule gets: the times of a match's first and last row."""
@@ -48,6 +49,7 @@ class CompiledRule:
     """For a funnel: the value that orders events of one time."""
     order_text: str = ""
     """The same as text. Rules with equal texts have the same order of rows."""
+    suppression: Suppression | None = None
 
     def slot(self, measure: str) -> str:
         """The column that matching returns for one of our own measures."""
@@ -96,6 +98,7 @@ def compile_rule(change: RuleChange, declared: Declaration) -> CompiledRule:
         _shown(query, [name for name in plan.bound.output_names if name not in _OWN], declared),
         order,
         "" if rule_query.order is None else render_expression(rule_query.order),
+        None if options.suppress is None else read_suppression(options.suppress, declared.keys),
     )
     rule.measures(rule.plan.output_schema.empty_table())  # a SELECT list that can't be evaluated or written
     return rule

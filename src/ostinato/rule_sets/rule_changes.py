@@ -42,6 +42,8 @@ class RuleOptions:
     """The bytes of open rows in one bucket; None: the limit of the call."""
     max_errors: int | None = None
     """The rows of one micro-batch in one bucket that the rule may fail to evaluate; None: the limit of the call."""
+    suppress: str | None = None
+    """`1 hour by user`: at most one match of a key is shown in this time. It names the keys of the stream."""
     reason: str | None = None
     """For a removal: the reason why the rule is suspended. The removal is reported as `rule_suspended`."""
 
@@ -55,6 +57,8 @@ class RuleOptions:
             whole_number("max_state_bytes", self.max_state_bytes, most=MOST_STATE_BYTES)
         if self.max_errors is not None:
             whole_number("max_errors", self.max_errors, most=MOST_ERRORS)
+        if self.suppress is not None:
+            _encodable("suppress", a_text("suppress", self.suppress, hint="1 hour by user"))
         if self.reason is not None:
             _encodable("reason", a_text("reason", self.reason, hint="the reason in words"))
 

@@ -9,7 +9,7 @@ from ostinato.rule_sets.declaration import Declaration
 
 KIND, RULE, VERSION, MATCH_ID = "kind", "rule", "version", "match_id"
 BEGAN, ENDED, DECIDED, MEASURES, MESSAGE = "began", "ended", "decided", "measures", "message"
-MATCH, UNMATCHED, LATE, ERROR = "match", "unmatched", "late", "error"
+MATCH, SUPPRESSED, UNMATCHED, LATE, ERROR = "match", "suppressed", "unmatched", "late", "error"
 """Kinds of rows. The others are those of `Report`."""
 OWN_COLUMNS = (KIND, RULE, VERSION, MATCH_ID, BEGAN, ENDED, DECIDED, MEASURES, MESSAGE)
 

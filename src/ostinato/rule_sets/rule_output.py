@@ -19,7 +19,18 @@ from ostinato.rule_sets.compiled_rule import CompiledRule
 from ostinato.rule_sets.declaration import Declaration
 from ostinato.rule_sets.key_rows import KeyRows
 from ostinato.rule_sets.rule_changes import RuleChange
-from ostinato.rule_sets.rule_columns import BEGAN, DECIDED, ENDED, ERROR, LATE, MATCH, MATCH_ID, UNMATCHED
+from ostinato.rule_sets.rule_columns import (
+    BEGAN,
+    DECIDED,
+    ENDED,
+    ERROR,
+    LATE,
+    MATCH,
+    MATCH_ID,
+    SUPPRESSED,
+    UNMATCHED,
+)
+from ostinato.rule_sets.suppressed_results import IS_SUPPRESSED
 
 
 class OutputTable:
@@ -68,8 +79,10 @@ class OutputTable:
         if not results.count:
             return
         kinds: str | pa.Array = MATCH
+        if IS_SUPPRESSED in results.arrays:
+            kinds = pc.if_else(results.arrays[IS_SUPPRESSED], SUPPRESSED, MATCH)
         if MATCHED in results.arrays:
-            kinds = pc.if_else(results.arrays[MATCHED], MATCH, UNMATCHED)
+            kinds = pc.if_else(results.arrays[MATCHED], kinds, UNMATCHED)
         self._add_of_rule(rule, results, kind=kinds, measures=self._measured(rule, results))
 
     def _add_of_rule(self, rule: CompiledRule, results: OutputRows, **more: object) -> None:

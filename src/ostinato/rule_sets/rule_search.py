@@ -162,6 +162,7 @@ class RuleSearch:
                 number,
                 of_keys(found.keys.reported_until) if self.search.at_once else rows.key_at[1:],
                 of_keys(found.keys.covered_until) if self.search.shows_unmatched else rows.key_at[:-1],
+                standing.quiet_until,
             ),
             in_rows(needed) if self.rule.order is None else _first_rows(view, needed, view_at, rows),
             failed,
@@ -221,6 +222,7 @@ class RuleSearch:
         visible[attempts.key] -= attempts.hidden
         kept[attempts.key] = np.maximum(kept[attempts.key], (attempts.number > 0) & self.search.needs.numbers)
         kept[attempts.key] += attempts.open
+        kept[attempts.key] = np.maximum(kept[attempts.key], attempts.quiet > 0)
         own: Rows = np.minimum(kept, visible)
         return own
 
@@ -304,5 +306,5 @@ def _nothing(rows: KeyRows, standing: Standing) -> RuleOutcome:
     """The outcome if no key may have a match: the rule needs no row."""
     end = rows.key_at[1:]
     visible_from = np.minimum(standing.visible_from, end)
-    after = Standing(visible_from, end, np.zeros_like(end), end, rows.key_at[:-1])
+    after = Standing(visible_from, end, np.zeros_like(end), end, rows.key_at[:-1], standing.quiet_until)
     return RuleOutcome(NO_RESULTS, 0, after, end, {})

@@ -8,23 +8,20 @@ matches don't prolong the time, and none is lost: they leave as rows of kind `su
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.calls.options import a_text, shown
 from ostinato.errors import QueryError, did_you_mean
 from ostinato.expressions.intervals import parse_interval
-from ostinato.rows.batches import one_array
-from ostinato.rows.times import microseconds_of
-from ostinato.rule_sets.rule_columns import ENDED, RULE
+from ostinato.kernels.constants import NO_TIME
+from ostinato.rows.batches import Mask
 
-SUPPRESSED = "suppressed"
-"""The kind of output rows that `match` rows become."""
 _BY = re.compile(r"\s+by\s+", re.IGNORECASE)
 _LONGEST = timedelta(days=100_000 * 365)
 """Times have 64 bits of microseconds."""
@@ -68,49 +65,31 @@ def read_suppression(text: object, keys: Sequence[str]) -> Suppression:
     return Suppression(duration // timedelta(microseconds=1), tuple(folded[name.lower()] for name in named))
 
 
-LastShown = Mapping[tuple[object, ...], int]
-"""For each rule and key, the end of the last match that was shown, in microseconds: the state between two calls."""
+class Suppressed(NamedTuple):
+    """The suppressed matches of one call, and the state for the next call."""
+
+    matches: Mask
+    quiet_until: NDArray[np.int64]
+    """For each key the time before which a match must not end; NO_TIME: any match is shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class SuppressedMatches:
-    """The matches of one call that are suppressed, and the state for the next call."""
+def suppress(
+    keys: NDArray[np.int64], ended_us: NDArray[np.int64], duration_us: int, quiet_until: NDArray[np.int64]
+) -> Suppressed:
+    """Decides about matches of one rule. `keys` has the number of each match's key, `ended_us` the end of each match.
 
-    suppressed: NDArray[np.bool_]
-    last_shown: LastShown = field(default_factory=dict)
+    The matches of one key stand in the order of a batch. They may be split anywhere, if `quiet_until` of one call goes
+    to the next. An empty match has no end (NO_TIME): it is shown.
 
-
-def mark_suppressed(
-    matches: pa.Table, rules: Mapping[str, Suppression], last_shown: LastShown | None = None
-) -> SuppressedMatches:
-    """Marks the suppressed rows of a table with the columns `rule`, `ended` and the keys.
-
-    The rows of one rule and key stand in the order in which a batch gives them. Rows of rules that have no suppression
-    are shown. A table may be split anywhere, if `last_shown` of one call goes to the next.
-
-    >>> matches = pa.table({"rule": ["r"] * 4, "user": ["ann", "ann", "bob", "ann"], "ended": [0, 59, 60, 60]})
-    >>> mark_suppressed(matches, {"r": Suppression(60, ("user",))}).suppressed.tolist()
+    >>> suppress(np.array([0, 0, 1, 0]), np.array([0, 59, 60, 60]), 60, np.full(2, NO_TIME)).matches.tolist()
     [False, True, False, False]
     """
-    ends = microseconds_of(one_array(matches[ENDED])).tolist()
-    suppressed = np.zeros(matches.num_rows, np.bool_)
-    shown_ends = dict(last_shown or {})
-    columns = {name: matches[name].to_pylist() for rule in rules.values() for name in rule.keys}
-    for row, name in enumerate(matches[RULE].to_pylist()):
-        rule = rules.get(name)
-        if rule is None:
+    quiet = quiet_until.tolist()
+    hidden = np.zeros(len(keys), np.bool_)
+    for match, (key, ended) in enumerate(zip(keys.tolist(), ended_us.tolist(), strict=True)):
+        if ended == NO_TIME:
             continue
-        key = (name, *(_comparable(columns[column][row]) for column in sorted(rule.keys)))
-        before = shown_ends.get(key)
-        if before is not None and ends[row] < before + rule.duration_us:
-            suppressed[row] = True
-        else:
-            shown_ends[key] = ends[row]
-    return SuppressedMatches(suppressed, shown_ends)
-
-
-def _comparable(value: object) -> object:
-    """A value that equals itself, which NaN doesn't, and that can be in a key of a dict."""
-    if isinstance(value, float) and value != value:
-        return "NaN", None
-    return repr(value) if isinstance(value, list | dict) else value
+        hidden[match] = ended < quiet[key]
+        if not hidden[match]:
+            quiet[key] = ended + duration_us
+    return Suppressed(hidden, np.array(quiet, np.int64))

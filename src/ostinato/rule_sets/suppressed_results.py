@@ -1,0 +1,60 @@
+"""Output rows of one step of a rule with a suppression -> the same rows, each marked if its match is suppressed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.expressions.values.value_order import group_numbers
+from ostinato.rows.batches import OutputRows
+from ostinato.rows.column_names import MATCHED, PREFIX
+from ostinato.rows.times import microseconds_of
+from ostinato.rule_sets import compiled_rule
+from ostinato.rule_sets.compiled_rule import CompiledRule
+from ostinato.rule_sets.key_rows import KeyRows
+from ostinato.rule_sets.suppression import suppress
+from ostinato.streams.bucket_state import Rows
+
+IS_SUPPRESSED = f"{PREFIX}suppressed"
+
+
+class MarkedResults(NamedTuple):
+    """Output rows with the column IS_SUPPRESSED, and for each key the time until which it is quiet."""
+
+    results: OutputRows
+    quiet_until: Rows
+
+
+def mark_suppressed(
+    rule: CompiledRule, results: OutputRows, rows: KeyRows, keys: Sequence[str], quiet_until: Rows
+) -> MarkedResults:
+    """The rows of one match are suppressed together. Rows that belong to no match never are."""
+    assert rule.suppression is not None
+    is_match = np.asarray(results.arrays[MATCHED]) if MATCHED in results.arrays else np.ones(results.count, np.bool_)
+    of_match = np.flatnonzero(is_match)
+    ids = results.arrays[rule.slot(compiled_rule.MATCH_ID)].take(pa.array(of_match))
+    matches = group_numbers(len(of_match), [ids])
+    _, first, match = np.unique(matches, return_index=True, return_inverse=True)
+    in_order = np.argsort(first)  # `suppress` takes matches in the order of their first output rows
+    chosen = of_match[first[in_order]]
+    ended = microseconds_of(results.arrays[rule.slot(compiled_rule.ENDED)])[chosen]
+    found = suppress(_key_numbers(results, rows, keys)[chosen], ended, rule.suppression.duration_us, quiet_until)
+    hidden = np.empty(len(first), np.bool_)
+    hidden[in_order] = found.matches
+    marks = np.zeros(results.count, np.bool_)
+    marks[of_match] = hidden[match]
+    arrays = {**results.arrays, IS_SUPPRESSED: pa.array(marks)}
+    return MarkedResults(OutputRows(results.count, arrays), found.quiet_until)
+
+
+def _key_numbers(results: OutputRows, rows: KeyRows, keys: Sequence[str]) -> Rows:
+    """The number of each output row's key among the laid-out keys."""
+    first = pa.array(rows.key_at[:-1])
+    columns = [pa.concat_arrays([rows.columns[name].take(first), results.arrays[name]]) for name in keys]
+    groups = group_numbers(len(first) + results.count, columns)
+    position = np.empty(int(groups.max(initial=0)) + 1, np.int64)
+    position[groups[: len(first)]] = np.arange(len(first))
+    return position[groups[len(first) :]]

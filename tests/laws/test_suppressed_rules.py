@@ -1,0 +1,71 @@
+"""Suppressed matches of rules on a stream: those that a plain loop over the matches of a batch would suppress."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.examples import examples
+from tests.laws.declined import CLAUSES, Declined
+from tests.laws.test_rules import SCHEMA, rule_texts
+from tests.laws.test_stream_equals_batch import TABLES, Plan, on_time, plans
+from tests.rule_sets.rule_streams import RuleStream, of_kind, rule
+
+from ostinato.rule_sets.compiled_rule import compile_rule
+
+DECLINED = Declined(CLAUSES)
+MINUTE = 60_000_000
+LATEST = 4_000_000_000_000_000
+"""In the year 2096."""
+
+
+@pytest.fixture(autouse=True)
+def most_examples_say_something() -> Iterator[None]:
+    with DECLINED.counted():
+        yield
+
+
+def new_stream() -> RuleStream:
+    return RuleStream(SCHEMA, time=("t", "id"))
+
+
+def judged(matches: list[dict[str, Any]], duration_us: int) -> Counter[tuple[str, str]]:
+    """Kind and id of each row. `matches` are output rows in the order of a batch."""
+    quiet_until: dict[Any, Any] = {}
+    kinds: dict[str, str] = {}
+    for row in matches:
+        key, id = row.get("k"), row["match_id"]
+        if id not in kinds:
+            ended = None if row.get("ended") is None else row["ended"].timestamp() * 1_000_000
+            is_quiet = ended is not None and ended < quiet_until.get(key, -LATEST)
+            kinds[id] = "suppressed" if is_quiet else "match"
+            if ended is not None and not is_quiet:
+                quiet_until[key] = ended + duration_us
+    return Counter((kinds[row["match_id"]], row["match_id"]) for row in matches)
+
+
+@settings(max_examples=examples(60))
+@given(rule_texts(modes=True), TABLES, plans(), st.integers(1, 6), st.booleans())
+def test_stream_and_judge(text: str, table: pa.Table, plan: Plan, minutes: int, beside_another: bool) -> None:
+    steps = plan.steps(table)
+    with DECLINED.example():
+        compile_rule(rule("r", text), new_stream().declared)
+    batch = new_stream()
+    everything = batch.step(on_time(steps), LATEST, rule("r", text)) + batch.finish()
+    stream = new_stream()
+    others = [rule("other", "PATTERN (A B* C) DEFINE A AS TRUE, C AS FALSE")] if beside_another else []
+    output = stream.step(None, -LATEST, rule("r", text, suppress=f"{minutes} minutes by k"), *others)
+    for rows, watermark in steps:
+        output += stream.step(rows, watermark)
+    output += stream.finish()
+    if any(of_kind(rows, kind) for rows in (everything, output) for kind in ("error", "rule_suspended")):
+        return
+    found = Counter((row["kind"], row["match_id"]) for row in output if row["kind"] in ("match", "suppressed"))
+    expected = judged(of_kind(everything, "match"), minutes * MINUTE)
+    assert found == expected
+    DECLINED.answered(rows=bool(expected))
