@@ -43,8 +43,8 @@ def rules(
 
     All rules share `keys` (PARTITION BY), `time` (ORDER BY; the first column has the watermark) and `columns`, the
     columns that rules may use (None: all). The output has one schema for all rules: `kind` (match, suppressed,
-    unmatched, error, late, rule_changed, rule_rejected, rule_suspended), `rule`, `version`, `match_id`, the keys, `began`, `ended`,
-    `decided`, `measures` as JSON text, and `message`.
+    unmatched, error, late, rule_changed, rule_rejected, rule_suspended), `rule`, `version`, `match_id`, the keys,
+    `began`, `ended`, `decided`, `measures` as JSON text, and `message`.
 
     `buckets` is fixed for the life of a checkpoint. `max_rules` bounds the rules in force. `max_partial_matches`,
     `max_state_bytes` and `max_errors` (rows of a micro-batch that can't be evaluated) bound what one rule may do in one
