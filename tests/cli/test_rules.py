@@ -90,6 +90,7 @@ def test_check_says_if_it_has_no_schema(capsys, rules) -> None:
         (["test", ".", "--rule", "none"], 2, "UNKNOWN_RULE"),
         (["apply", ".", "--log", "file"], 2, "OUTPUT_IS_FILE"),
         (["apply", "."], 2, "--log"),
+        (["apply", ".", "--log", "s3://bucket/log"], 2, "LOG_NOT_WRITABLE"),
         (["backtest", "."], 2, "--input"),
         (["backtest", ".", "--input", "file.jsonl"], 2, "UNKNOWN_FORMAT"),
         (["backtest", ".", "--input", "file.parquet"], 2, "INPUT_UNREADABLE"),

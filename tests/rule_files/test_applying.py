@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
 from tests.rule_files.folders import LOGIN_PAY, checked, write
 
-from ostinato.errors import QueryError
 from ostinato.rule_files.applying import ChangePlan, plan_changes, write_changes
 from ostinato.rule_files.checks import check_folder
 from ostinato.rule_files.rule_folder import read_folder
@@ -95,7 +95,7 @@ def test_a_rule_with_an_error_stays_as_it_is_and_the_rest_goes_on(folders: Folde
     folders.apply()
     folders.write(a_sql=LOGIN_PAY.replace("kind", "kynd"), b_sql=OTHER, c_sql=front("id: b"))
     lines = folders.apply(remove_missing=True)
-    assert lines == [f"! {id}: not written, because its file has an error" for id in "ab"]
+    assert lines == [f"! {id}: not written, because its file or rules.yaml has an error" for id in "ab"]
     assert read_log(folders.log).in_force["a"].enabled
 
 
@@ -149,8 +149,23 @@ def test_a_log_edited_by_hand(folders: Folders) -> None:
 
 
 def test_somebody_else_writes_meanwhile(folders: Folders) -> None:
-    folders.write(a_sql=LOGIN_PAY)
+    folders.write(a_sql=LOGIN_PAY, b_sql=LOGIN_PAY)
     plan = folders.plan()
     write_change(folders.log, "a", "x", version=None, enabled=True, options=None)
-    with pytest.raises(QueryError, match="RULE_VERSION_EXISTS"):
-        write_changes(plan, folders.log)
+    assert {id: error.code for id, error in write_changes(plan, folders.log).items()} == {"a": "RULE_VERSION_EXISTS"}
+    assert read_log(folders.log).in_force["b"].text == LOGIN_PAY.strip()
+
+
+def test_a_log_that_cant_be_written(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    folders.write(a_sql=LOGIN_PAY)
+    monkeypatch.setattr(tempfile, "NamedTemporaryFile", refuse)  # tests may run as root, who may write everywhere
+    (error,) = write_changes(folders.plan(), folders.log).values()
+    assert error.code == "LOG_NOT_WRITABLE" and "Permission denied" in error.message
+
+
+def test_nothing_is_applied_with_broken_settings(folders: Folders) -> None:
+    folders.write(a_sql="PARTITION BY user ORDER BY ts " + LOGIN_PAY, rules_yaml="keys: kind\ntimes: ts\n")
+    assert folders.apply() == ["! a: not written, because its file or rules.yaml has an error"]

@@ -24,6 +24,8 @@ from ostinato.rule_files.rule_folder import read_folder
         ("TYPE kind TIME n PATTERN SEQ(A, B) RETURN MATCHES", "RULE_NEEDS_OTHER_ORDER"),
         ("TYPE kind PATTERN SEQ(A, B) GROUP BY n RETURN MATCHES", "RULE_NEEDS_OTHER_KEYS"),
         ("TYPE kind PATTERN SEQ(A, B) GROUP BY user RETURN MATCHES", None),
+        ("---\ntime: [ts, n]\n---\nTYPE kind PATTERN SEQ(A, B) RETURN MATCHES", "RULE_NEEDS_OTHER_ORDER"),
+        ("MEASURES 1 AS x PATTERN (A B) DEFINE B AS " + "(" * 5000, "TOO_DEEP"),
         ("TYPE kynd PATTERN SEQ(A, B) RETURN MATCHES", "UNKNOWN_COLUMN"),
         ("PATTERN SEQ(A, B) RETURN MATCHES", "TYPE_COLUMN_MISSING"),
         ('{"steps": ["a", "b"], "type": "kynd", "within": "1 hour"}', "UNKNOWN_COLUMN"),

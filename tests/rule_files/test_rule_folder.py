@@ -222,6 +222,14 @@ def test_settings(tmp_path: Path) -> None:
     ]
 
 
+def test_settings_stand_at_the_top(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    write(tmp_path / "sub", rules_yaml=SETTINGS)
+    found = checked(tmp_path, rules_yml=SETTINGS)
+    assert [problem.path for problem in found.problems] == ["rules.yml", "sub/rules.yaml"]
+    assert "at its top" in found.problems[0].error.message
+
+
 def test_a_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(QueryError, match="RULES_FOLDER_MISSING"):
         read_folder(tmp_path / "none")

@@ -12,9 +12,13 @@ from ostinato.rule_files.applying import plan_changes, write_changes
 from ostinato.rule_files.problems import Problem
 from ostinato.rule_sets.change_files import read_log
 
+_ELSEWHERE = "apply to a folder of this machine, and upload its new files under the same names"
+
 
 def apply_rules(options: argparse.Namespace) -> int:
     """Prints the errors and the plan, and writes the changes. The exit code is 1 if a rule has an error."""
+    if "://" in str(options.log) or ":/" in str(options.log):
+        raise UsageFault("LOG_NOT_WRITABLE", f"{options.log} isn't a folder of this machine", hint=_ELSEWHERE)
     if options.log.exists() and not options.log.is_dir():
         raise UsageFault("OUTPUT_IS_FILE", f"{options.log} is a file, and a change log is a folder")
     with progress_on_stderr()("comparing rules with the log"):
@@ -29,6 +33,9 @@ def apply_rules(options: argparse.Namespace) -> int:
     changes = sum(line.change is not None for line in plan.lines)
     if options.dry_run:
         say(f"{counted(changes, 'change')} to write; nothing is written, because this is a dry run")
-    else:
-        say(f"{counted(len(write_changes(plan, options.log)), 'change')} written to {options.log}")
-    return ExitCode.QUERY if errors else ExitCode.DONE
+        return ExitCode.QUERY if errors else ExitCode.DONE
+    failed = write_changes(plan, options.log)
+    for error in failed.values():
+        say(str(error))
+    say(f"{counted(changes - len(failed), 'change')} written to {options.log}")
+    return ExitCode.QUERY if errors or failed else ExitCode.DONE

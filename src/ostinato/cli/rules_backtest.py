@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ostinato.calls.interruptible import interruptible
 from ostinato.cli.failures import ExitCode, UsageFault
 from ostinato.cli.files import InputFile, parse_inputs
 from ostinato.cli.progress import progress_on_stderr
@@ -58,7 +59,7 @@ def _hits(folder: Path, rows: pa.Table) -> tuple[list[RuleHits], list[Problem]]:
     schema, settings = read.settings.schema, read.settings.settings
     archive = archive_table(rows, None if schema is None else schema.names, settings)
     checked = check_folder(read, archive.schema)
-    hits = backtest([rule for rule in checked.rules if rule.file.enabled], archive)
+    hits = interruptible(lambda: backtest([rule for rule in checked.rules if rule.file.enabled], archive))
     problems = [problem for problem in checked.problems if problem.level == "error"]
     problems += [Problem(one.rule.file.path, None, one.error) for one in hits if one.error is not None]
     return hits, problems

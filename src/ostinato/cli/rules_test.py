@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import Any
 
+from ostinato.calls.interruptible import interruptible
 from ostinato.cli.failures import ExitCode, UsageFault
 from ostinato.cli.progress import progress_on_stderr
 from ostinato.cli.rules_folder import as_values, checked_folder, counted, print_problems
@@ -23,7 +24,8 @@ def test_rules(options: argparse.Namespace) -> int:
         checked = checked_folder(options)
         chosen = _chosen(checked, options.rule)
         runner = TestRunner(checked.folder.root, checked.folder.settings)
-        results = [result for rule in checked.rules if rule.file.id in chosen for result in runner.run(rule)]
+        rules = [rule for rule in checked.rules if rule.file.id in chosen]
+        results = interruptible(lambda: [result for rule in rules for result in runner.run(rule)])
     paths = {rule.path: rule.id for rule in checked.folder.rules}
     errors = [one for one in checked.problems if one.level == "error" and paths.get(one.path) in {None, *chosen}]
     if options.format == "json":

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
-from ostinato.errors import OstinatoError, QueryError
+from ostinato.calls.options import shown
+from ostinato.errors import EnvironmentFault, OstinatoError, QueryError
 from ostinato.rule_files.checks import CheckedFolder
 from ostinato.rule_files.problems import Problem
 from ostinato.rule_files.ready_rule import ReadyRule
@@ -64,25 +65,31 @@ def plan_changes(checked: CheckedFolder, log: ChangeLog, *, remove_missing: bool
     in_folder = {rule.id for rule in checked.folder.rules}
     sound = {rule.file.id for rule in checked.rules}
     for id in sorted(in_folder - sound):
-        lines.append(PlannedChange(id, Action.LEAVE, "not written, because its file has an error"))
+        lines.append(PlannedChange(id, Action.LEAVE, "not written, because its file or rules.yaml has an error"))
     for id, change in log.in_force.items():
         if id not in in_folder and change.enabled:
             lines.append(_missing(change, log, checked, remove_missing))
     return ChangePlan(tuple(sorted(lines, key=lambda line: line.id)), tuple(problems))
 
 
-def write_changes(plan: ChangePlan, folder: Path) -> list[PlannedChange]:
-    """Writes the changes of a plan. Raises RULE_VERSION_EXISTS if somebody else has written meanwhile."""
-    written = []
-    for line in plan.lines:
-        if line.change is not None:
-            change = line.change
-            options = change.options.to_values()
+def write_changes(plan: ChangePlan, folder: Path) -> dict[str, OstinatoError]:
+    """Writes the changes of a plan. Returns an error for each rule that couldn't be written; the others are.
+
+    The errors are RULE_VERSION_EXISTS, if somebody else has written meanwhile, and LOG_NOT_WRITABLE.
+    """
+    failed: dict[str, OstinatoError] = {}
+    for change in (line.change for line in plan.lines if line.change is not None):
+        options = change.options.to_values()
+        try:
             write_change(
                 folder, change.id, change.text, version=change.version, enabled=change.enabled, options=options
             )
-            written.append(line)
-    return written
+        except QueryError as error:
+            failed[change.id] = error
+        except OSError as error:
+            message = f"can't write a change of the rule {shown(change.id)} to {folder}: {error.strerror}"
+            failed[change.id] = EnvironmentFault("LOG_NOT_WRITABLE", message)
+    return failed
 
 
 def log_options(rule: ReadyRule) -> RuleOptions:

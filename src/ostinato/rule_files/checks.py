@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from ostinato.clause.language.clause_query import ClauseQuery
-from ostinato.errors import OstinatoError, QueryError
+from ostinato.errors import QueryError
 from ostinato.expressions import types as t
+from ostinato.rule_files.folder_settings import SETTINGS_FILE
 from ostinato.rule_files.lints.conditions import impossible_conditions
 from ostinato.rule_files.lints.names import name_warnings
 from ostinato.rule_files.lints.open_for_ever import unbounded_state
@@ -18,6 +19,7 @@ from ostinato.rule_files.ready_rule import CompiledEvents, ReadyRule, compile_ov
 from ostinato.rule_files.rule_file import FolderSettings, RuleFile
 from ostinato.rule_files.rule_folder import RuleFolder
 from ostinato.rule_sets.compiled_rule import CompiledRule
+from ostinato.rule_sets.rule_errors import as_error_of_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,10 @@ class CheckedFolder:
 def check_folder(folder: RuleFolder, schema: pa.Schema | None = None) -> CheckedFolder:
     """Checks all rules. `schema` has the columns of the input, in place of those in `rules.yaml`. Without any schema,
     names and types of columns aren't checked. A rule with an error isn't in the result, and doesn't stop the others.
+    With an error in `rules.yaml`, no rule is checked, because the rules stand on it.
     """
+    if any(problem.path == SETTINGS_FILE and problem.level == "error" for problem in folder.problems):
+        return CheckedFolder(folder, (), tuple(sorted(folder.problems, key=Problem.sort_key)))
     shared = folder.settings if schema is None else replace(folder.settings, schema=_normalised(schema, folder))
     folder = replace(folder, settings=shared)
     found = list(folder.problems)
@@ -60,20 +65,15 @@ def checked_rule(rule: RuleFile, shared: FolderSettings, problems: Problems) -> 
     """The rule, or None if it has an error. `problems` gets errors and warnings."""
     try:
         ready = parse_rule(rule, shared)
-    except OstinatoError as error:
-        problems.add(error, rule.suppress_line if error.code == "INVALID_SUPPRESS" else rule.query.in_file(error))
+        compiled = None if shared.schema is None else compile_over(ready, shared.schema, shared.settings)
+        warnings = list(_warnings(ready, compiled, shared.schema))
+    except Exception as error:
+        ours = as_error_of_rule(error)
+        problems.add(ours, rule.suppress_line if ours.code == "INVALID_SUPPRESS" else rule.query.in_file(ours))
         return None
-    with problems.caught(rule.query.first_line):
-        compiled = None
-        try:
-            compiled = None if shared.schema is None else compile_over(ready, shared.schema, shared.settings)
-        except OstinatoError as error:
-            problems.add(error, rule.query.in_file(error))
-            return None
-        for warning in _warnings(ready, compiled, shared.schema):
-            problems.add(warning, rule.query.in_file(warning), "warning")
-        return replace(ready, compiled=compiled)
-    return None
+    for warning in warnings:
+        problems.add(warning, rule.query.in_file(warning), "warning")
+    return replace(ready, compiled=compiled)
 
 
 def _warnings(

@@ -78,6 +78,9 @@ def _clause(text: str, keys: _Names | None, time: _Names | None) -> _Parsed:
 def _event_query(text: str, keys: _Names | None, time: _Names | None) -> _Parsed:
     query = parse_event_query(text)
     keys = _agreed_keys(tuple(name.text for name in query.group_by), keys, None, text)
+    if time is not None and len(time) > 1:
+        message = f"an event query is ordered by one column, and the rule by {_listed(time)}"
+        raise QueryError("RULE_NEEDS_OTHER_ORDER", message, hint=f"give this rule its own time: {time[0]}")
     time = _agreed_time(() if query.time is None else (query.time.text,), time, None, text)
     return EventRequest(query, time=time[0] if time else None, keys=keys), keys, time
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from ostinato.calls.options import shown
 from ostinato.errors import QueryError
@@ -113,6 +113,8 @@ def inside(root: Path, file: Path) -> Path:
 
 
 def _read_rule(path: str, text: str, problems: Problems) -> RuleFile | None:
+    if PurePosixPath(path).name in (SETTINGS_FILE, "rules.yml"):
+        raise file_fault(f"the settings of a folder are the file {SETTINGS_FILE} at its top", None)
     if not path.lower().endswith(".sql"):
         return read_rule_file(path, read_yaml(text), None, problems)
     document, query = split_front_matter(text)
