@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ostinato.api.results import Result, RunReport
     from ostinato.api.rules import rules, suspend_rule, write_rule
     from ostinato.api.summaries import StreamSummary, SummaryAnswer, SummaryResult, summary
+    from ostinato.api.why_not import WhyNot, why_not
     from ostinato.api.workloads import Workload, WorkloadResult
     from ostinato.kernels.clock import VirtualClock
     from ostinato.path_queries.language.path_parser import path_query
@@ -79,6 +80,8 @@ _HOMES = {
     "correlate": "ostinato.api.correlations",
     "EventsQuery": "ostinato.api.events",
     "VirtualClock": "ostinato.kernels.clock",
+    "WhyNot": "ostinato.api.why_not",
+    "why_not": "ostinato.api.why_not",
     "Workload": "ostinato.api.workloads",
     "WorkloadResult": "ostinato.api.workloads",
     "events": "ostinato.api.events",
@@ -187,6 +190,7 @@ __all__ = [
     "SummaryResult",
     "Upsert",
     "VirtualClock",
+    "WhyNot",
     "Workload",
     "WorkloadResult",
     "__version__",
@@ -218,6 +222,7 @@ __all__ = [
     "summary_answers",
     "unwrap",
     "upsert",
+    "why_not",
     "write_rule",
     "suspend_rule",
 ]

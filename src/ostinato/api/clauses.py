@@ -88,10 +88,8 @@ class MatchRecognizeQuery(Query):
             query = ClauseQuery(clause).with_ids(self.options.ids)
         return selected_dataframe(query, match_dataframe(query.clause, df, self.options, settings))
 
-    def in_process(self, table: TableLike, call: LocalCall) -> pa.Table:
-        """Returns the rows of the clause over a table."""
-        from ostinato.local.local_clause import match_table
-
+    def local_options(self) -> ClauseOptions:
+        """The options, for a call in this process. Raises INVALID_OPTION for those of Spark."""
         if self.options.batch != BatchOptions() or not self.options.stream.is_default:
             raise QueryError(
                 "INVALID_OPTION",
@@ -99,14 +97,21 @@ class MatchRecognizeQuery(Query):
                 hint="in this process a clause has max_partial_matches, match_id, run_id and on_error, and ost.match"
                 " has workers and slice_rows",
             )
+        return self.options
+
+    def in_process(self, table: TableLike, call: LocalCall) -> pa.Table:
+        """Returns the rows of the clause over a table."""
+        from ostinato.local.local_clause import match_table
+
+        options = self.local_options()
         query = self.clause_query
         matches = match_table(
             query.clause,
             table,
             settings=call.settings,
-            limits=self.options.limits,
+            limits=options.limits,
             parallel=call.parallel,
-            on_error=call.on_error or self.options.stream.on_error,
+            on_error=call.on_error or options.stream.on_error,
         )
         return query.select(matches, call.settings)
 

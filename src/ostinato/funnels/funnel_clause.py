@@ -34,9 +34,29 @@ def funnel_clause(funnel: Funnel, *, double_quoted_identifiers: bool = False) ->
 
 def funnel_clause_text(funnel: Funnel) -> str:
     """The text between the parentheses of MATCH_RECOGNIZE ( ... )."""
+    return render_clause(_clause(funnel, completing=False))
+
+
+def completing_clause(funnel: Funnel) -> MatchRecognize:
+    """The clause that matches only attempts with all steps, as read from its text. The other attempts are refused."""
+    return parse_clause(render_clause(_clause(funnel, completing=True)))
+
+
+def step_number(variable: str) -> int | None:
+    """The number of the step that a variable of the clause stands for; None for an event between two steps.
+
+    >>> step_number("STEP_2"), step_number("GAP_2")
+    (2, None)
+    """
+    kind, _, number = variable.partition("_")
+    return int(number) if kind == "STEP" else None
+
+
+def _clause(funnel: Funnel, *, completing: bool) -> MatchRecognize:
     count = len(funnel.steps)
-    clause = MatchRecognize(
-        Concat((Variable(_step(1)), *_after(funnel, 1))),
+    definitions = [each for each in _definitions(funnel) if not (completing and each.variable.startswith("STOP_"))]
+    return MatchRecognize(
+        Concat((Variable(_step(1)), *_after(funnel, 1, completing=completing))),
         partition_by=tuple(PartitionKey(Name(key, quoted=True)) for key in funnel.keys),
         order_by=tuple(SortKey(Name(column, quoted=True)) for column in _order(funnel)),
         measures=(
@@ -47,12 +67,11 @@ def funnel_clause_text(funnel: Funnel) -> str:
                 for k, step in enumerate(funnel.steps, start=1)
             ),
         ),
-        show_timeouts=funnel.within is not None,
+        show_timeouts=funnel.within is not None and not completing,
         within=funnel.within,
         subsets=(Subset(_REACHED, tuple(_step(k) for k in range(1, count + 1))),),
-        definitions=tuple(_definitions(funnel)),
+        definitions=tuple(definitions),
     )
-    return render_clause(clause)
 
 
 def funnel_statement(funnel: Funnel, table: str) -> str:
@@ -83,15 +102,15 @@ def _order(funnel: Funnel) -> tuple[str, ...]:
 # --- pattern ----------------------------------------------------------------------------------------------------------
 
 
-def _after(funnel: Funnel, k: int) -> tuple[Pattern, ...]:
-    """The pattern behind step k."""
+def _after(funnel: Funnel, k: int, *, completing: bool) -> tuple[Pattern, ...]:
+    """The pattern behind step k. A completing one has no other end than the last step."""
     following: tuple[Pattern, ...] = (Variable(_step(k + 1)),)
     if k + 1 < len(funnel.steps):
-        following = (*following, *_after(funnel, k + 1))
+        following = (*following, *_after(funnel, k + 1, completing=completing))
     ends: list[Pattern] = []
-    if funnel.mode is Mode.STRICT_ORDER:
+    if funnel.mode is Mode.STRICT_ORDER and not completing:
         ends.append(Variable(_stop(k)))
-    if funnel.within is None:
+    if funnel.within is None and not completing:
         ends.append(PartitionEnd())
     if ends:
         following = (Alternation((Concat(following), *ends)),)

@@ -20,7 +20,7 @@ import sys
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any, NamedTuple
 
 import numba
@@ -94,6 +94,26 @@ def interpreted(compiled: AnyFunction) -> AnyFunction:
     """The Python function behind a kernel, for tests that step through it."""
     behind: AnyFunction = getattr(compiled, "py_func", compiled)
     return behind
+
+
+_interpreted_functions: dict[AnyFunction, AnyFunction] = {}
+
+
+def interpreted_throughout(compiled: AnyFunction) -> AnyFunction:
+    """The Python function behind a kernel. It calls the Python functions behind other kernels in place of these.
+
+    Nothing is compiled for it. It is some hundred times slower than the kernel.
+    """
+    if compiled not in _interpreted_functions:
+        function = interpreted(compiled)
+        assert isinstance(function, FunctionType)
+        names = dict(function.__globals__)
+        # Filed before its names are replaced: a kernel may call itself.
+        _interpreted_functions[compiled] = FunctionType(function.__code__, names, function.__name__)
+        for name in function.__code__.co_names:
+            if hasattr(names.get(name), "py_func"):
+                names[name] = interpreted_throughout(names[name])
+    return _interpreted_functions[compiled]
 
 
 def used_kernels() -> UsedKernels:

@@ -47,20 +47,31 @@ def funnel_rows(funnel: Funnel, table: Any, settings: t.Settings = t.Settings())
 
 
 def _numbered_attempts(funnel: Funnel, table: pa.Table, settings: t.Settings) -> pa.Table:
-    time = input_time(funnel, table.column_names, settings.case_sensitive)
-    kind = table.schema.field(time).type
-    if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
-        raise not_a_time(time, t.spark_name(kind))
+    check_time(funnel, table, settings)
     clause = funnel_clause(funnel)
     numbered = replace(clause, measures=(*clause.measures, Measure(_NUMBER, Call("match_number"))))
     schema = table.schema.append(pa.field(ORDER_COLUMN, pa.int32()))
     plan = make_plan(bind(numbered, schema.names, case_sensitive=settings.case_sensitive))
     local = EvaluatedPlan(plan, schema, settings, Limits())
-    order = over_columns(funnel_order(funnel), ColumnLookup(table.column_names, settings.case_sensitive))
-    ranks = evaluate(order, by_column_name(columns_of(table)), table.num_rows, settings)
+    events = with_order_column(funnel, table, settings)
     _warn_of_missing_steps(funnel, table, settings)
     with errors_quoting(clause.text):
-        return run_plan(local, table.append_column(ORDER_COLUMN, ranks), Parallel())
+        return run_plan(local, events, Parallel())
+
+
+def check_time(funnel: Funnel, table: pa.Table, settings: t.Settings) -> None:
+    """Raises UNKNOWN_COLUMN, RESERVED_NAME and INVALID_TIME."""
+    time = input_time(funnel, table.column_names, settings.case_sensitive)
+    kind = table.schema.field(time).type
+    if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
+        raise not_a_time(time, t.spark_name(kind))
+
+
+def with_order_column(funnel: Funnel, table: pa.Table, settings: t.Settings) -> pa.Table:
+    """The table with the column that orders events of one time."""
+    order = over_columns(funnel_order(funnel), ColumnLookup(table.column_names, settings.case_sensitive))
+    ranks = evaluate(order, by_column_name(columns_of(table)), table.num_rows, settings)
+    return table.append_column(ORDER_COLUMN, ranks)
 
 
 def _warn_of_missing_steps(funnel: Funnel, table: pa.Table, settings: t.Settings) -> None:

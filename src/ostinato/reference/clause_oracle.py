@@ -74,7 +74,7 @@ def admission(
     def admits(path: Path) -> bool:
         if query.max_length is not None and len(path) > query.max_length:
             return False
-        if query.within is not None and not _within(query, scope, rows[start], rows[start + len(path) - 1]):
+        if query.within is not None and not within_window(query, scope, rows[start], rows[start + len(path) - 1]):
             return False
         condition = conditions.get(path[-1].variable)
         if condition is None:
@@ -84,10 +84,10 @@ def admission(
     return admits
 
 
-def _within(query: MatchRecognize, scope: Scope, first: Row, last: Row) -> bool:
+def within_window(query: MatchRecognize, scope: Scope, first: Row, last: Row) -> bool:
     """Whether the first sort keys of the two rows differ by at most WITHIN. False if one of them is NULL."""
     assert query.within is not None
-    begin, end = _time(query, scope, first), _time(query, scope, last)
+    begin, end = time_of(query, scope, first), time_of(query, scope, last)
     if begin is None or end is None:
         return False
     if isinstance(begin, date) and isinstance(end, date):
@@ -97,7 +97,7 @@ def _within(query: MatchRecognize, scope: Scope, first: Row, last: Row) -> bool:
     raise NotImplementedError("WITHIN over anything but dates, timestamps and intervals")
 
 
-def _time(query: MatchRecognize, scope: Scope, row: Row) -> object:
+def time_of(query: MatchRecognize, scope: Scope, row: Row) -> object:
     """The first sort key, which WITHIN measures."""
     return row[scope.column(query.order_by[0].column)]
 
@@ -120,7 +120,7 @@ def _preferred(query: MatchRecognize, scope: Scope, rows: Sequence[Row]) -> Iter
         match = Match(start, labels)
         yield match
         number += 1
-        start = _next_start(query, scope, match)
+        start = next_start(query, scope, match)
 
 
 def _timed_out(query: MatchRecognize, scope: Scope, rows: Sequence[Row], start: int, number: int) -> Path | None:
@@ -129,8 +129,8 @@ def _timed_out(query: MatchRecognize, scope: Scope, rows: Sequence[Row], start: 
     An open path has a label for every row of the window and could take one more row.
     """
     later = range(start, len(rows))
-    end = next((at for at in later if not _within(query, scope, rows[start], rows[at])), len(rows))
-    if end < len(rows) and _time(query, scope, rows[end]) is None:
+    end = next((at for at in later if not within_window(query, scope, rows[start], rows[at])), len(rows))
+    if end < len(rows) and time_of(query, scope, rows[end]) is None:
         return None  # no path takes a row without a time, so all paths end there and none times out
     if query.max_length is not None and end - start >= query.max_length:
         return None
@@ -149,7 +149,7 @@ def _timed_out(query: MatchRecognize, scope: Scope, rows: Sequence[Row], start: 
     return open_paths[0] if open_paths else None
 
 
-def _next_start(query: MatchRecognize, scope: Scope, match: Match) -> int:
+def next_start(query: MatchRecognize, scope: Scope, match: Match) -> int:
     """The next start row. After an empty match it is always the next row."""
     if not match.labels or query.skip.kind is SkipKind.TO_NEXT_ROW:
         return match.start + 1

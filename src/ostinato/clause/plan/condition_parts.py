@@ -67,7 +67,7 @@ def split_condition(condition: Expr, variable: str) -> Condition:
     conjuncts_by_scope: tuple[list[Expr], list[Expr], list[Expr]] = ([], [], [])
     widest = _ROW
     before: list[tuple[int, Expr]] = []
-    for conjunct in _conjuncts(spread(settle(condition, variable))):
+    for conjunct in conjuncts(spread(settle(condition, variable))):
         scope = _scope(conjunct)
         if may_fail(conjunct):
             scope = max(scope, widest)
@@ -93,9 +93,10 @@ def _scope(conjunct: Expr) -> int:
     return _NEIGHBOURS if all(is_fixed(node) for node in nodes) else _RUN
 
 
-def _conjuncts(expr: Expr) -> list[Expr]:
+def conjuncts(expr: Expr) -> list[Expr]:
+    """The operands of AND, also of an AND inside of another; the expression itself if it is none."""
     if isinstance(expr, Operator) and expr.op == "and":
-        return [conjunct for arg in expr.args for conjunct in _conjuncts(arg)]
+        return [conjunct for arg in expr.args for conjunct in conjuncts(arg)]
     return [expr]
 
 

@@ -35,6 +35,7 @@ from ostinato.clause.task.sorted_columns import SortedColumns
 from ostinato.errors import MatchError
 from ostinato.expressions.evaluate import evaluate
 from ostinato.expressions.run_conditions.run_columns import tie_to_columns
+from ostinato.expressions.run_conditions.run_registers import ConditionArrays
 from ostinato.expressions.syntax import Expr, Navigation
 from ostinato.expressions.values.value_order import OrderKey
 from ostinato.kernels.kernel_cache import interpreted
@@ -173,20 +174,42 @@ class Worker:
 
     def _run_conditions(self, columns: SortedColumns, failures: RowFailures | None = None) -> RunConditions | None:
         """The conditions over the run, bound to the columns."""
-        label_of_state = self.task.automaton.label
-        run_of_state = [condition.run for condition in self.plan.state_conditions]
-        if self.typed.general is not None:
-            slots = SlotReader(self.typed, columns)
-            general = GeneralConditionCheck(
-                self.typed.general, run_of_state, label_of_state, slots, self.typed.settings, failures
-            )
+        general = self.general_check(columns, failures)
+        if general is not None:
             return RunConditions(search_in_python(interpreted(no_update), general.check))
+        program, conditions = self.typed.run, self.condition_arrays(columns)
+        if program is None or conditions is None:
+            return None
+        counts = (len(program.registers), len(program.accumulators))
+        return RunConditions(search_interpreted, conditions, counts, failures)
+
+    def general_check(
+        self, columns: SortedColumns, failures: RowFailures | None = None
+    ) -> GeneralConditionCheck | None:
+        """The conditions over the run, if the kernel doesn't know them all."""
+        if self.typed.general is None:
+            return None
+        return GeneralConditionCheck(
+            self.typed.general,
+            self._run_of_state,
+            self.task.automaton.label,
+            SlotReader(self.typed, columns),
+            self.typed.settings,
+            failures,
+        )
+
+    def condition_arrays(self, columns: SortedColumns) -> ConditionArrays | None:
+        """The conditions over the run as the kernel reads them, if it knows them all."""
         program = self.typed.run
         if program is None:
             return None
-        conditions = tie_to_columns(program, run_of_state, label_of_state, columns.count, columns.vector)
-        counts = (len(program.registers), len(program.accumulators))
-        return RunConditions(search_interpreted, conditions, counts, failures)
+        label_of_state = self.task.automaton.label
+        return tie_to_columns(program, self._run_of_state, label_of_state, columns.count, columns.vector)
+
+    @property
+    def _run_of_state(self) -> list[int]:
+        """By state: the number of its condition over the run, or NONE."""
+        return [condition.run for condition in self.plan.state_conditions]
 
     def _combined(self, window: Window, task: Task) -> tuple[list[Mask], list[int]]:
         """The masks that states need, each once, and for each state the index of its mask, or ALWAYS."""
