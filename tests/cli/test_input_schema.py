@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ostinato.cli.explain import input_schema
+from ostinato.cli.arrow_inputs import input_rows, input_schema
 from ostinato.cli.failures import UsageFault
 from ostinato.cli.files import parse_inputs
 
@@ -54,3 +54,12 @@ def test_files_that_are_not_what_they_seem(files, path, code) -> None:
     Path("bad.csv.gz").write_text("not compressed")
     with pytest.raises(UsageFault, match=code):
         types(path)
+
+
+@pytest.mark.parametrize("path", ["t.csv", "t.tsv", "t.jsonl", "t.jsonl.gz"])
+def test_rows_have_the_types_of_the_schema(files, path) -> None:
+    table = parse_inputs([f"t={path}"])[0]
+    rows, schema = input_rows(table), input_schema(table)
+    assert [str(kind).partition("[")[0] for kind in rows.schema.types] == list(types(path).values())
+    assert rows.column_names == schema.names
+    assert {moment.isoformat()[:16] for moment in rows.column("ts").to_pylist()} == {"2024-01-01T09:30"}

@@ -25,6 +25,7 @@ from typing import Any
 import pyarrow as pa
 
 from ostinato.api.any_query import QuerySource, as_query
+from ostinato.api.clause_builder import PatternQuery
 from ostinato.api.clauses import MatchRecognizeQuery
 from ostinato.api.query import ColumnNames
 from ostinato.calls.bounds import Duration
@@ -39,6 +40,7 @@ from ostinato.explanation.attempts_picture import attempts_picture
 from ostinato.explanation.attempts_table import reasons_table, starts_table
 from ostinato.explanation.attempts_text import NamedRows, attempts_summary, attempts_text
 from ostinato.explanation.pattern_words import FunnelWords
+from ostinato.explanation.readable import readable_text
 from ostinato.expressions.types import Settings
 from ostinato.funnels.funnel import Funnel
 from ostinato.funnels.funnel_clause import ORDER_COLUMN
@@ -46,6 +48,7 @@ from ostinato.local.key_rows import Key
 from ostinato.local.local_attempts import AttemptedKey, Positions, clause_attempts, funnel_attempts
 from ostinato.local.local_settings import local_settings
 from ostinato.pictures.html_blocks import svg_block
+from ostinato.rows.arrow_tables import is_spark_dataframe
 from ostinato.rows.table_kinds import TableLike
 
 
@@ -118,8 +121,12 @@ def why_not(
     """
     settings = local_settings(ansi, timezone)
     trials = None if max_trials is None else whole_number("max_trials", max_trials)
-    options = AttemptOptions(whole_number("max_attempts", max_attempts, most=10_000), trials)
+    wording = readable_text if isinstance(query, Funnel | PatternQuery) else None
+    options = AttemptOptions(whole_number("max_attempts", max_attempts, most=10_000), trials, wording)
     ready = as_query(query, keys=keys, time=time)
+    if is_spark_dataframe(table):
+        hint = "filter one key and read it into this process: table.where(\"symbol = 'ACME'\").toArrow()"
+        raise QueryError("NOT_A_TABLE", "this is a Spark DataFrame, and why_not runs in this process", hint=hint)
 
     def work() -> WhyNot:
         if isinstance(ready, Funnel):
@@ -167,6 +174,6 @@ def _refused(query: object) -> QueryError:
     kind = type(query).__name__
     return QueryError(
         "WHY_NOT_UNSUPPORTED",
-        f"why_not explains a MATCH_RECOGNIZE clause or a funnel, not a {kind}",
+        f"why_not explains MATCH_RECOGNIZE clauses and funnels; this is of the kind {kind}",
         hint="write the pattern as a clause; ost.explain(query) describes a query of any kind",
     )

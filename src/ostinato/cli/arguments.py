@@ -46,6 +46,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     _add_run(commands)
     _add_explain(commands)
     _add_rules(commands)
+    _add_why_not(commands)
     _add_doctor(commands)
     _add_warm(commands)
     _add_archive(commands)
@@ -143,6 +144,23 @@ def _add_rules(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Rules as files: docs/rules-as-files.md. Starts no Spark.",
     )
     add_rules_arguments(parser)
+
+
+def _add_why_not(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from ostinato.cli.why_not import add_attempt_arguments, explain_attempts
+
+    parser = commands.add_parser(
+        "why-not",
+        help="explain why rows don't match",
+        description="Shows for the start rows of one key how far a clause came, and the conditions that refused the "
+        "next row, with their values. Runs in this process and doesn't start Spark.",
+    )
+    _add_query(parser)
+    _add_input(parser)
+    add_attempt_arguments(parser)
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="also draw the attempts into an SVG file")
+    _add_debug(parser)
+    parser.set_defaults(command=explain_attempts)
 
 
 def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

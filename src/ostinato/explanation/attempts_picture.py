@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ostinato.clause.attempts.attempt import Attempt, KeyAttempts
-from ostinato.explanation.attempts_text import NamedRows, attempts_summary, refusal_lines
+from ostinato.explanation.attempts_text import NamedRows, attempts_summary, described, reason_lines
 from ostinato.pictures.attempts_svg import DrawnAttempt, draw_attempts
 
 _MOST_DRAWN = 10
@@ -12,12 +12,11 @@ _MOST_DRAWN = 10
 def attempts_picture(attempts: KeyAttempts, rows: NamedRows) -> str:
     """The SVG of the attempts that came furthest."""
     caption = attempts_summary(attempts, rows).split("\n", 1)[0]
-    return draw_attempts([_drawn(attempt, rows) for attempt in attempts.attempts[:_MOST_DRAWN]], caption)
+    return draw_attempts([_drawn(attempt, rows) for attempt in described(attempts)[:_MOST_DRAWN]], caption)
 
 
 def _drawn(attempt: Attempt, rows: NamedRows) -> DrawnAttempt:
     names = tuple(rows.words.box(run.variable) + (f"{{{run.rows}}}" if run.rows > 1 else "") for run in attempt.labels)
     refused = f"row {attempt.next_row}" if attempt.next_row < rows.rows.num_rows else None
-    reasons = tuple(line for refusal in attempt.refusals for line in refusal_lines(refusal, rows))
     title = f"{rows.row(attempt.start)}: {attempt.rows:,} {'row' if attempt.rows == 1 else 'rows'}"
-    return DrawnAttempt(title, names, refused, reasons or ("the pattern allows no further row here",))
+    return DrawnAttempt(title, names, refused, tuple(reason_lines(attempt, rows)))

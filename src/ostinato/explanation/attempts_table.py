@@ -14,7 +14,8 @@ _REASONS = pa.schema(
         ("rows", pa.int64()),
         ("path", pa.string()),
         ("missing", pa.int64()),
-        ("next_row", pa.int64()),
+        ("refused_row", pa.int64()),
+        ("near_miss", pa.bool_()),
         ("variable", pa.string()),
         ("reason", pa.string()),
         ("condition", pa.string()),
@@ -46,8 +47,9 @@ def starts_table(attempts: KeyAttempts, rows: NamedRows) -> pa.Table:
 def reasons_table(attempts: KeyAttempts, rows: NamedRows) -> pa.Table:
     """One row for each part of a condition that isn't TRUE, and for each reason that is no condition."""
     records = [
-        _record(attempt, refusal, part, variable, rows)
-        for attempt, refusal in attempts.reasons()
+        _record(attempt, row, refusal, part, variable, rows)
+        for attempt, row, refusal in attempts.reasons()
+        if row == attempt.next_row or rows.words.tells_near_misses
         for variable in refusal.variables or (None,)
         for part in refusal.parts or (None,)
     ]
@@ -55,14 +57,15 @@ def reasons_table(attempts: KeyAttempts, rows: NamedRows) -> pa.Table:
 
 
 def _record(
-    attempt: Attempt, refusal: Refusal, part: Part | None, variable: str | None, rows: NamedRows
+    attempt: Attempt, row: int, refusal: Refusal, part: Part | None, variable: str | None, rows: NamedRows
 ) -> dict[str, object]:
     return {
         "start": attempt.start,
         "rows": attempt.rows,
         "path": rows.words.path(attempt.labels),
         "missing": attempt.missing,
-        "next_row": attempt.next_row if attempt.next_row < rows.rows.num_rows else None,
+        "refused_row": row if row < rows.rows.num_rows else None,
+        "near_miss": row != attempt.next_row,
         "variable": None if variable is None else rows.words.variable(variable),
         "reason": refusal.reason.value,
         "condition": refusal.condition,

@@ -62,7 +62,7 @@ def attempts_text(attempts: KeyAttempts, rows: NamedRows, *, lists_starts: bool)
     lines = list(_counts(attempts, rows))
     if lists_starts:
         lines += _answered_starts(attempts, rows)
-    shown = _described(attempts)
+    shown = described(attempts)
     for attempt in shown:
         lines += ["", *attempt_lines(attempt, rows)]
     left_out = attempts.starts.count(Outcome.REFUSED) - len(shown)
@@ -94,15 +94,24 @@ def attempt_lines(attempt: Attempt, rows: NamedRows) -> Iterator[str]:
         consumed = rows.words.path(attempt.labels)
         end = "then the rows end" if next_row is None else f"then {next_row} is refused"
         yield f"{rows.row(attempt.start)}: {count} as {consumed}, {end}"
-    for refusal in attempt.refusals:
-        yield from _indented(refusal_lines(refusal, rows))
-    if not attempt.refusals:
-        yield "  the pattern allows no further row here"
+    yield from _indented(reason_lines(attempt, rows))
     if attempt.missing:
         fewest = f"{attempt.missing:,} more {_plural(attempt.missing, 'row', 'rows')}"
         yield f"  a match needs at least {fewest}"
     if not attempt.complete:
         yield "  the search of this start stopped early: the attempt may come further"
+
+
+def reason_lines(attempt: Attempt, rows: NamedRows) -> Iterator[str]:
+    """The reasons against the next row, then the near miss."""
+    for refusal in attempt.refusals:
+        yield from refusal_lines(refusal, rows)
+    if not attempt.refusals:
+        yield "the pattern allows no further row here"
+    if attempt.near_miss is not None and rows.words.tells_near_misses:
+        yield f"nearest miss, at {rows.row(attempt.near_miss.row)}:"
+        for refusal in attempt.near_miss.refusals:
+            yield from _indented(refusal_lines(refusal, rows))
 
 
 def refusal_lines(refusal: Refusal, rows: NamedRows) -> Iterator[str]:
@@ -122,12 +131,14 @@ def part_text(part: Part) -> str:
     """A part of a condition, its value, and the values that it reads."""
     verdict = f"fails ({part.error})" if part.verdict is Verdict.ERROR else f"is {part.verdict.value}"
     values = ", ".join(f"{read.text} = {value_text(read.value)}" for read in part.reads)
-    return f"{part.text} {verdict}" + (f": {values}" if values and values != f"{part.text} = FALSE" else "")
+    return f"{part.text} {verdict}" + (
+        f": {values}" if values and values != f"{part.text} = {part.verdict.value}" else ""
+    )
 
 
 def bound_text(refusal: Refusal, rows: NamedRows) -> str:
     """A reason that is no condition."""
-    wanted = " or ".join(dict.fromkeys(map(rows.words.variable, refusal.variables)))
+    wanted = rows.words.expected(refusal.variables) if refusal.variables else ""
     match refusal.reason:
         case Reason.END_OF_ROWS:
             return f"no row is left for {wanted}"
@@ -169,8 +180,8 @@ def _answered_starts(attempts: KeyAttempts, rows: NamedRows) -> list[str]:
     return lines if more <= 0 else [*lines[:_MOST_STARTS], f"… {more:,} more"]
 
 
-def _described(attempts: KeyAttempts) -> Sequence[Attempt]:
-    """The attempts that consumed a row; if there is none, the first one."""
+def described(attempts: KeyAttempts) -> Sequence[Attempt]:
+    """The attempts to describe: those that consumed a row; if there is none, the first one."""
     further = [attempt for attempt in attempts.attempts if attempt.rows]
     return further or attempts.attempts[:1]
 

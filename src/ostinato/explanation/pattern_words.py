@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ostinato.clause.attempts.attempt import LabelRun
 from ostinato.funnels.funnel import Funnel
@@ -15,6 +16,8 @@ _MOST_RUNS = 9
 class ClauseWords:
     """The words for the variables of a clause: the variables themselves."""
 
+    tells_near_misses: ClassVar[bool] = True
+
     def variable(self, name: str) -> str:
         """The words in a sentence."""
         return name
@@ -22,6 +25,10 @@ class ClauseWords:
     def box(self, name: str) -> str:
         """The words in a box of a picture."""
         return name
+
+    def expected(self, names: Sequence[str]) -> str:
+        """The variables that the pattern allows for a row; those nearest to a match come first."""
+        return " or ".join(names)
 
     def path(self, labels: Sequence[LabelRun]) -> str:
         """The labels of consumed rows.
@@ -40,6 +47,8 @@ class FunnelWords(ClauseWords):
     """The words for the variables of a funnel's clause: its steps."""
 
     funnel: Funnel
+    tells_near_misses: ClassVar[bool] = False
+    """Any event that isn't the next step would be one."""
 
     def variable(self, name: str) -> str:
         number = step_number(name)
@@ -48,6 +57,11 @@ class FunnelWords(ClauseWords):
     def box(self, name: str) -> str:
         number = step_number(name)
         return "other" if number is None else self._step(number)
+
+    def expected(self, names: Sequence[str]) -> str:
+        """The next step. Other steps are those of attempts that reached less."""
+        steps = [name for name in names if step_number(name) is not None]
+        return self.variable(steps[0] if steps else names[0])
 
     def path(self, labels: Sequence[LabelRun]) -> str:
         """The steps that the attempt reached, and the number of other events."""

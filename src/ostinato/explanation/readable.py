@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from ostinato.expressions.parsing import parse_expression
 from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import (
     Aggregate,
@@ -68,6 +69,19 @@ def readable(expr: Expr, unions: Unions | None = None, leaf: Callable[[Expr], st
     '(a + b) * c > 1 AND NOT (x IS NULL OR y NOT IN (1, 2))'
     """
     return _text(_as_written(expr, unions or {}), leaf)
+
+
+def readable_text(text: str) -> str:
+    """The text of an expression that was rendered for Spark, as a user would write it.
+
+    >>> readable_text("((`x` > 1) AND (NOT (`y z` IS NULL)))")
+    'x > 1 AND `y z` IS NOT NULL'
+    """
+
+    def plain(node: Expr) -> str | None:
+        return ".".join(plain_name(part.text) for part in node.parts) if isinstance(node, ColumnRef) else None
+
+    return readable(parse_expression(text), leaf=plain)
 
 
 def _text(expr: Expr, leaf: Callable[[Expr], str | None]) -> str:

@@ -9,8 +9,8 @@ from ostinato.calls.shown_objects import shortened
 from ostinato.pictures.svg import element, escape, text
 
 _WIDTH, _MARGIN, _BOX, _GAP, _LETTER, _LINE = 860.0, 18.0, 26.0, 6.0, 7.6, 17.0
-_MOST_BOXES = 9
-_LONGEST_NAME, _LONGEST_LINE = 16, 118
+_MOST_BOXES = 7
+_LONGEST_NAME, _LONGEST_LINE = 12, 118
 # Every text has a contrast of at least 4.5:1 to what it stands on, in both modes.
 _STYLE = """
 .ost-attempts{--sheet:#ffffff;--edge:#d5dbe2;--ink:#1d2733;--quiet:#55606b;--row:#e3ecf7;--row-edge:#2f6fde;
@@ -68,7 +68,7 @@ def _attempt(attempt: DrawnAttempt, y: float) -> tuple[list[str], float]:
     x = _MARGIN
     boxes = attempt.boxes
     if len(boxes) > _MOST_BOXES:
-        boxes = (*boxes[:4], "…", *boxes[-4:])
+        boxes = (*boxes[:3], "…", *boxes[-3:])
     for name in boxes:
         drawn, x = _box(drawn, name, x, y, "row")
     if attempt.refused is not None:

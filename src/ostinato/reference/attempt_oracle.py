@@ -30,6 +30,14 @@ MOST_MISSING = 3
 
 
 @dataclass(frozen=True, slots=True)
+class OracleMiss:
+    """A row, and the refused variables with the parts of their conditions that aren't TRUE."""
+
+    row: int
+    verdicts: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class OracleAttempt:
     """One start. Only a refused one has the fields after `rows`."""
 
@@ -49,6 +57,9 @@ class OracleAttempt:
     verdicts: Mapping[str, frozenset[tuple[str, ...]]] | None = None
     """For each of these variables: for each longest path, the parts of its condition that aren't TRUE, as FALSE, NULL
     or error. None if the next row was refused for another reason."""
+    misses: Mapping[tuple[str, ...], OracleMiss | None] | None = None
+    """For each of `nearest`, if no condition refused the next row: the last row of the path at which a variable that
+    needs fewer rows was refused. None if too many rows are missing."""
 
 
 def attempts(
@@ -88,16 +99,38 @@ def _refused(partition: OraclePartition, start: int, number: int) -> OracleAttem
     bound = _bound(partition, start, start + length) if names else None
     if bound is not None:
         reasons.add(bound)
+    nearest = {_variables(path): path for path in longest if missing[path] == least}
+    misses = None
+    if least is not None and (bound is not None or not names):
+        misses = {labels: _last_miss(partition, start, number, path, least) for labels, path in nearest.items()}
     return OracleAttempt(
         "refused",
         0,
         length,
         least,
-        frozenset(tuple(label.variable for label in path) for path in longest if missing[path] == least),
+        frozenset(nearest),
         frozenset(reasons),
         names,
         None if bound is not None else _verdicts(partition, start, number, following),
+        misses,
     )
+
+
+def _variables(path: Path) -> tuple[str, ...]:
+    return tuple(label.variable for label in path)
+
+
+def _last_miss(partition: OraclePartition, start: int, number: int, path: Path, least: int) -> OracleMiss | None:
+    for at in reversed(range(len(path))):
+        refused = {}
+        for label in _next_labels(partition, start, path[:at]):
+            missing = _missing(partition, start, (*path[:at], label))
+            parts = _label_verdicts(partition, start, number, path[:at], label)
+            if missing is not None and missing < least and parts:
+                refused[label.variable] = parts
+        if refused:
+            return OracleMiss(start + at, refused)
+    return None
 
 
 def _longest_paths(partition: OraclePartition, start: int, number: int) -> list[Path]:
@@ -172,15 +205,21 @@ def _bound(partition: OraclePartition, start: int, row: int) -> str | None:
 def _verdicts(
     partition: OraclePartition, start: int, number: int, following: Mapping[Path, Sequence[Label]]
 ) -> dict[str, frozenset[tuple[str, ...]]]:
-    conditions = {definition.variable: definition.condition for definition in partition.query.definitions}
     verdicts: dict[str, set[tuple[str, ...]]] = {}
     for path, labels in following.items():
         for label in labels:
-            longer = (*path, label)
-            position = MatchPosition(partition.scope, partition.rows, start, longer, len(longer), number)
-            parts = _operands(conditions[label.variable]) if label.variable in conditions else []
-            verdicts.setdefault(label.variable, set()).add(tuple(_not_true(parts, position)))
+            parts = _label_verdicts(partition, start, number, path, label)
+            verdicts.setdefault(label.variable, set()).add(parts)
     return {variable: frozenset(sets) for variable, sets in verdicts.items()}
+
+
+def _label_verdicts(partition: OraclePartition, start: int, number: int, path: Path, label: Label) -> tuple[str, ...]:
+    conditions = {definition.variable: definition.condition for definition in partition.query.definitions}
+    if label.variable not in conditions:
+        return ()
+    longer = (*path, label)
+    position = MatchPosition(partition.scope, partition.rows, start, longer, len(longer), number)
+    return tuple(_not_true(_operands(conditions[label.variable]), position))
 
 
 def _operands(condition: Expr) -> list[Expr]:

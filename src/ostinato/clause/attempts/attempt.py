@@ -76,6 +76,14 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class NearMiss:
+    """The last consumed row at which a variable that is nearer to a match than the attempt's end was refused."""
+
+    row: int
+    refusals: tuple[Refusal, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LabelRun:
     """Consecutive rows that were consumed as one variable."""
 
@@ -105,6 +113,8 @@ class Attempt:
     missing: int | None
     """The least number of further rows that would complete the match; None if no rows can."""
     refusals: tuple[Refusal, ...]
+    near_miss: NearMiss | None = None
+    """Only if no condition refused the next row: what refused a match on the way there."""
     complete: bool = True
     """Whether the search tried everything. If not, the attempt may come further."""
 
@@ -149,6 +159,9 @@ class KeyAttempts:
         """The number of refused starts that `attempts` doesn't have."""
         return self.starts.count(Outcome.REFUSED) - len(self.attempts)
 
-    def reasons(self) -> Iterator[tuple[Attempt, Refusal]]:
-        """Each refusal with its attempt."""
-        return ((attempt, refusal) for attempt in self.attempts for refusal in attempt.refusals)
+    def reasons(self) -> Iterator[tuple[Attempt, int, Refusal]]:
+        """Each refusal with its attempt and the row that it refused, those of near misses last."""
+        for attempt in self.attempts:
+            yield from ((attempt, attempt.next_row, refusal) for refusal in attempt.refusals)
+            if attempt.near_miss is not None:
+                yield from ((attempt, attempt.near_miss.row, refusal) for refusal in attempt.near_miss.refusals)

@@ -10,14 +10,22 @@ The reasons are computed for the furthest attempts only: `attempts` starts, the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.clause.attempts.attempt import Attempt, KeyAttempts, Outcome, Starts, label_runs
+from ostinato.clause.attempts.attempt import (
+    Attempt,
+    KeyAttempts,
+    NearMiss,
+    Outcome,
+    Reason,
+    Starts,
+    label_runs,
+)
 from ostinato.clause.attempts.attempt_bounds import bounded_ends
 from ostinato.clause.attempts.furthest_rows import furthest_ends
 from ostinato.clause.attempts.missing_rows import MissingRows
@@ -30,22 +38,27 @@ from ostinato.clause.matching.match_engine import SearchResult
 from ostinato.clause.matching.spans import whole_keys
 from ostinato.clause.query.bound_clause import BoundClause
 from ostinato.clause.query.clause import MatchMode, MatchRecognize
-from ostinato.clause.task.clause_worker import Worker
+from ostinato.clause.task.clause_worker import Window, Worker
 from ostinato.clause.task.evaluated_plan import EvaluatedPlan
 from ostinato.errors import QueryError
 from ostinato.expressions.syntax import MatchNumber, walk
-from ostinato.rows.ordering import Ordered
 
 STARTS_SEARCHED = 10
 """All starts together may try so many times the trials of one."""
+_ROWS_LOOKED_BACK = 100
+"""The rows of an attempt among which its near miss is looked for."""
+_NEVER = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptOptions:
-    """The limits of one call. `max_trials` limits the partial matches tried from one start, None: by the conditions."""
+    """The limits of one call, and the wording of its texts."""
 
     max_attempts: int
     max_trials: int | None = None
+    """The partial matches tried from one start; None: `default_trials`."""
+    wording: Callable[[str], str] | None = None
+    """Changes the text of conditions, for a clause that no user wrote. None: they are shown as written."""
 
 
 def attempted_clause(clause: MatchRecognize) -> MatchRecognize:
@@ -90,8 +103,8 @@ def key_attempts(
         nothing = np.empty(0, np.int64)
         return OrderedKey(order, KeyAttempts(Starts(wanted, (), nothing, nothing, nothing.astype(np.bool_)), (), None))
     in_order = {name: array.take(pa.array(order)) for name, array in columns.items()}
-    measured = _Key(worker, ordered, plan, batch, in_order)
-    return OrderedKey(order, measured.attempts(wanted, options))
+    rows = KeyRows(worker.bound, in_order, count, plan.settings, options.wording)
+    return OrderedKey(order, _Key(worker, worker.window(batch, ordered), rows).attempts(wanted, options))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,24 +119,19 @@ class _Lengths:
 class _Key:
     """The rows of one key, matched once."""
 
-    def __init__(
-        self, worker: Worker, ordered: Ordered, plan: EvaluatedPlan, batch: object, columns: dict[str, pa.Array]
-    ) -> None:
+    def __init__(self, worker: Worker, window: Window, rows: KeyRows) -> None:
         self.worker = worker
         self.nfa = worker.plan.nfa
-        window = worker.window(batch, ordered)  # type: ignore[arg-type]
-        count = window.columns.count
-        result = worker.search(window, whole_keys(ordered.key_at))
-        self.number, self.covering, self.length = _matched(result, count)
+        result = worker.search(window, whole_keys(window.columns.ordered.key_at))
+        self.number, self.covering, self.length = _matched(result, rows.count)
         self.number_before = np.concatenate([[0], np.maximum.accumulate(self.number)[:-1]])
         self.allowed = AllowedStates(worker.symbols(window))
         self.sets = StateSets(self.nfa, self.allowed)
         self.missing = MissingRows(self.nfa)
         time_us = worker.time_us(window)
-        self.ends = bounded_ends(worker.task, time_us, count)
+        self.ends = bounded_ends(worker.task, time_us, rows.count)
         self.furthest = np.minimum(furthest_ends(self.nfa, self.allowed), self.ends)
         self.admits: Admits | None = run_checks(worker, window)
-        rows = KeyRows(worker.bound, columns, count, plan.settings)
         self.reader = RefusalReader(worker.task, self.nfa, rows, time_us)
 
     def attempts(self, wanted: NDArray[np.int64], options: AttemptOptions) -> KeyAttempts:
@@ -186,28 +194,49 @@ class _Key:
         nearest = sorted(range(len(ends)), key=lambda at: _NEVER if (least := missing[at]) is None else least)
         ends = [ends[at] for at in nearest]
         refusals = tuple(self.reader.refusals(start, rows, ends, self._next_number(start)))
-        return Attempt(start, rows, label_runs(ends[0].labels), missing[nearest[0]], refusals, complete)
+        by_condition = any(refusal.reason is Reason.CONDITION for refusal in refusals)
+        near_miss = None if by_condition else self._near_miss(start, ends[0])
+        return Attempt(
+            start, rows, label_runs(ends[0].labels), missing[nearest[0]], refusals, near_miss, complete=complete
+        )
 
     def _path_ends(self, start: int, rows: int, trials: int) -> list[PathEnd]:
         """The ends of the paths with so many rows. Those of several states share a path if it decides no condition."""
         if not rows:
-            return [PathEnd(first_choices(self.nfa, start), ())]
+            return [PathEnd((), (), first_choices(self.nfa, start))]
         if self.admits is not None:
-            paths = self._paths(start, trials).last
-            return [PathEnd(self.nfa.states[state].choices, self._labels(path)) for state, path in paths.items()]
+            return [self._path_end(path, state) for state, path in self._paths(start, trials).last.items()]
         levels = self.sets.levels(start, rows)
         states = list(members(levels[-1]))
         missing = {state: self.missing.after(self.nfa.states[state].choices) for state in states}
         least = min((value for value in missing.values() if value is not None), default=None)
         nearest = sum(1 << state for state in states if missing[state] == least)
-        labels = self._labels(self.sets.path(start, levels, nearest))
-        return [PathEnd(self.nfa.states[state].choices, labels) for state in states]
+        path = self.sets.path(start, levels, nearest)
+        return [self._path_end(path, state) for state in states]
 
-    def _labels(self, path: NDArray[np.int32]) -> tuple[str, ...]:
-        return tuple(self.nfa.states[state].variable for state in path.tolist())
+    def _path_end(self, path: NDArray[np.int32], last: int) -> PathEnd:
+        states = tuple(path.tolist())
+        labels = tuple(self.nfa.states[state].variable for state in states)
+        return PathEnd(states, labels, self.nfa.states[last].choices)
 
+    def _near_miss(self, start: int, end: PathEnd) -> NearMiss | None:
+        least = self.missing.after(end.choices)
+        number = self._next_number(start)
+        for at in range(len(end.states) - 1, max(-1, len(end.states) - 1 - _ROWS_LOOKED_BACK), -1):
+            choices = self.nfa.states[end.states[at - 1]].choices if at else first_choices(self.nfa, start)
+            nearer = dict.fromkeys(self.nfa.states[choice].variable for choice in self._nearer(choices, least))
+            tried = [self.reader.condition(start, end.labels[:at], variable, number) for variable in nearer]
+            refused = tuple(refusal for refusal in tried if refusal.parts)
+            if refused:
+                return NearMiss(start + at, refused)
+        return None
 
-_NEVER = 1 << 62
+    def _nearer(self, choices: Sequence[int], least: int | None) -> Iterator[int]:
+        """The choices after which a match needs fewer rows than `least`."""
+        for choice in choices:
+            missing = self.missing.after(self.nfa.states[choice].choices) if choice >= 0 else None
+            if missing is not None and (least is None or missing < least):
+                yield choice
 
 
 def _matched(result: SearchResult, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

@@ -6,7 +6,7 @@ to. So nothing fails here that the condition doesn't read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +41,8 @@ class KeyRows:
     columns: Mapping[str, pa.Array]
     count: int
     settings: Settings
+    wording: Callable[[str], str] | None = None
+    """Changes the texts of conditions; None: they are shown as written."""
 
 
 class PointValues:

@@ -23,10 +23,11 @@ from ostinato.kernels.constants import NO_TIME
 
 @dataclass(frozen=True, slots=True)
 class PathEnd:
-    """The choices after a furthest path, and the labels of the path."""
+    """A furthest path: its states, their labels, and the choices after it."""
 
-    choices: tuple[int, ...]
+    states: tuple[int, ...]
     labels: tuple[str, ...]
+    choices: tuple[int, ...]
 
 
 class RefusalReader:
@@ -53,7 +54,7 @@ class RefusalReader:
         seen: list[str] = []
         for end in ends:
             for name in dict.fromkeys(self._next_variables(end)):
-                refusal = self._condition(start, end, name, number)
+                refusal = self.condition(start, end.labels, name, number)
                 if refusal.parts and repr(refusal) not in seen:
                     seen.append(repr(refusal))
                     yield refusal
@@ -76,11 +77,12 @@ class RefusalReader:
             return None
         return Refusal(Reason.WITHIN, variables, excess=timedelta(microseconds=distance - self.task.within_us))
 
-    def _condition(self, start: int, end: PathEnd, variable: str, number: int) -> Refusal:
+    def condition(self, start: int, labels: Sequence[str], variable: str, number: int) -> Refusal:
+        """The parts of the variable's condition that aren't TRUE for the row behind these labels; perhaps none."""
         condition = self.rows.bound.conditions.get(variable)
         if condition is None:
             return Refusal(Reason.CONDITION, (variable,))
-        point = PointValues(self.rows, start, (*end.labels, variable), number)
+        point = PointValues(self.rows, start, (*labels, variable), number)
         parts = tuple(self._parts(condition, point))
         return Refusal(Reason.CONDITION, (variable,), self._written(condition), parts)
 
@@ -114,7 +116,8 @@ class RefusalReader:
 
     def _written(self, expr: Expr) -> str:
         """The expression as the user wrote it, in one line."""
-        text = self.rows.bound.clause.text
+        text, wording = self.rows.bound.clause.text, self.rows.wording
         if text is None or expr.span is None:
             return render_expression(expr)
-        return " ".join(text[expr.span.start : expr.span.end].split())
+        written = " ".join(text[expr.span.start : expr.span.end].split())
+        return written if wording is None else wording(written)
