@@ -297,6 +297,7 @@ OTHER_CALLS: list[Callable[[Any], Any]] = [
     lambda value: ost.match(value, CLICKS),
     ost.explain,
     lambda value: ost.plot(value, CLICKS),
+    lambda value: ost.why_not(value, CLICKS),
     ost.events,
     lambda value: ost.events(EVENTS, type=value, time="ts").bound(CLICKS.column_names),
     lambda value: ost.events(EVENTS, time=value),

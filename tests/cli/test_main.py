@@ -18,7 +18,10 @@ def run(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, st
     return code, printed.out, printed.err
 
 
-@pytest.mark.parametrize("command", ["", "run", "demo", "explain", "bench", "doctor", "warm", "archive", "rules"])
+COMMANDS = ["", "run", "demo", "explain", "why-not", "rules", "bench", "doctor", "warm", "archive"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_is_no_error(capsys, command) -> None:
     code, out, err = run(capsys, *command.split(), "--help")
     assert (code, err) == (0, "")

@@ -10,11 +10,17 @@ from tests.pictures.contrast import GRAPHIC, TEXT, contrast, schemes
 import ostinato as ost
 from ostinato.clause.automaton.nfa import build_nfa
 from ostinato.clause.language.pattern_parser import parse_row_pattern
-from ostinato.pictures import automaton_svg, paths_svg, summary_svg
+from ostinato.pictures import attempts_svg, automaton_svg, paths_svg, summary_svg
+from ostinato.pictures.attempts_svg import DrawnAttempt, draw_attempts
 from ostinato.pictures.automaton_svg import Picture, draw_automata
 from ostinato.pictures.paths_svg import ShownPath, draw_paths
 
-STYLES = {"summary": summary_svg.style(), "paths": paths_svg.STYLE, "automaton": automaton_svg.STYLE}
+STYLES = {
+    "summary": summary_svg.style(),
+    "paths": paths_svg.STYLE,
+    "automaton": automaton_svg.STYLE,
+    "attempts": attempts_svg.STYLE,
+}
 QUERIES = [f"query-{i}" for i in range(8)]
 TONES = [f"tone-{i}" for i in range(12)]
 SEEN = [
@@ -29,6 +35,10 @@ SEEN = [
     ("automaton", "paper", TEXT, ["ink", "quiet", "rank"]),
     ("automaton", "state", TEXT, ["ink", "quiet"]),
     ("automaton", "paper", GRAPHIC, ["line", "state-edge"]),
+    ("attempts", "sheet", TEXT, ["ink", "quiet"]),
+    ("attempts", "row", TEXT, ["ink"]),
+    ("attempts", "stop", TEXT, ["ink"]),
+    ("attempts", "sheet", GRAPHIC, ["row-edge", "stop-edge"]),
 ]
 
 
@@ -68,6 +78,11 @@ def test_paths_in_words() -> None:
         "Paths found: 2 paths",
         "Boxes in 3 columns from left to right (1, 2, 1), joined by relations. Best: s, a, <m>, b, e.",
     )
+
+
+def test_attempts_in_words() -> None:
+    svg = draw_attempts([DrawnAttempt("row 0: 1 row", ("A",), "row 1", ("B: x > 3 is FALSE: x = 1",))], "1 start row")
+    assert description(svg) == ("Attempts: 1 start row", "row 0: 1 row: B: x > 3 is FALSE: x = 1")
 
 
 def test_a_summary_in_words() -> None:

@@ -88,7 +88,7 @@ def attempt_lines(attempt: Attempt, rows: NamedRows) -> Iterator[str]:
     """One attempt: the consumed rows, then each reason against the next row."""
     next_row = rows.row(attempt.next_row) if attempt.next_row < rows.rows.num_rows else None
     if not attempt.rows:
-        yield f"{rows.row(attempt.start)}: no match starts here"
+        yield f"{rows.row(attempt.start)}: {'no match starts here' if attempt.complete else 'no row was consumed yet'}"
     else:
         count = f"{attempt.rows:,} {_plural(attempt.rows, 'row', 'rows')}"
         consumed = rows.words.path(attempt.labels)
@@ -106,7 +106,7 @@ def reason_lines(attempt: Attempt, rows: NamedRows) -> Iterator[str]:
     """The reasons against the next row, then the near miss."""
     for refusal in attempt.refusals:
         yield from refusal_lines(refusal, rows)
-    if not attempt.refusals:
+    if not attempt.refusals and attempt.complete:
         yield "the pattern allows no further row here"
     if attempt.near_miss is not None and rows.words.tells_near_misses:
         yield f"nearest miss, at {rows.row(attempt.near_miss.row)}:"

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ostinato.calls.options import shown
+from ostinato.calls.options import is_number, shown
 from ostinato.errors import QueryError, did_you_mean
 from ostinato.expressions import types as t
 from ostinato.rows.column_lookup import ColumnLookup
@@ -102,10 +102,12 @@ def _words(values: Mapping[str, object]) -> str:
 
 def _equals(name: str, column: pa.Array, value: Any) -> pa.Array:
     """The rows of this key. NULL equals NULL, and NaN equals NaN."""
+    message = f"the key column '{name}' is {t.spark_name(column.type)}, which {shown(value)} isn't"
+    if is_number(value) and not t.is_numeric(column.type):  # Arrow would take it for a number of days
+        raise QueryError("INVALID_KEY", message, hint=_HINT)
     try:
         wanted = pa.scalar(value, column.type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        message = f"the key column '{name}' is {t.spark_name(column.type)}, which {shown(value)} isn't"
         raise QueryError("INVALID_KEY", message, hint=_HINT) from error
     if not wanted.is_valid:
         return column.is_null()

@@ -10,12 +10,11 @@ from ostinato.pictures.svg import element, escape, text
 
 _WIDTH, _MARGIN, _BOX, _GAP, _LETTER, _LINE = 860.0, 18.0, 26.0, 6.0, 7.6, 17.0
 _MOST_BOXES = 7
-_LONGEST_NAME, _LONGEST_LINE = 12, 118
-# Every text has a contrast of at least 4.5:1 to what it stands on, in both modes.
-_STYLE = """
+_LONGEST_NAME, _LONGEST_LINE, _LONGEST_DESCRIPTION = 12, 118, 2_000
+STYLE = """
 .ost-attempts{--sheet:#ffffff;--edge:#d5dbe2;--ink:#1d2733;--quiet:#55606b;--row:#e3ecf7;--row-edge:#2f6fde;
 --stop:#fbe6e4;--stop-edge:#b3261e}
-@media (prefers-color-scheme:dark){
+@media (prefers-color-scheme: dark){
 .ost-attempts{--sheet:#14181d;--edge:#333c46;--ink:#e6ebf0;--quiet:#a3adb8;--row:#1e2c42;--row-edge:#79a8ff;
 --stop:#3c1f1d;--stop-edge:#f2867c}}
 .ost-attempts text{font-family:ui-sans-serif,system-ui,"Segoe UI",sans-serif;font-size:12px;fill:var(--ink)}
@@ -51,8 +50,9 @@ def draw_attempts(attempts: Sequence[DrawnAttempt], caption: str) -> str:
         content += drawn
     words = "; ".join(f"{attempt.title}: {', '.join(attempt.reasons)}" for attempt in attempts)
     head = [
-        element("title", escape(shortened(f"Attempts. {caption}. {words}", 2000))),
-        element("style", _STYLE),
+        element("title", escape(f"Attempts: {caption}")),
+        element("desc", escape(shortened(words, _LONGEST_DESCRIPTION))),
+        element("style", STYLE),
         element("rect", x=0.5, y=0.5, width=_WIDTH - 1, height=y - 1, rx=9, class_="sheet"),
     ]
     # SVG files need this name. Nothing is loaded from it.
@@ -76,8 +76,7 @@ def _attempt(attempt: DrawnAttempt, y: float) -> tuple[list[str], float]:
     y += _BOX + 4
     for reason in attempt.reasons:
         y += _LINE
-        words = reason[:1000]  # a line break or a control character is none in a picture
-        drawn.append(text(_cut(words), _MARGIN, y, class_="reason"))
+        drawn.append(text(_cut(reason), _MARGIN, y, class_="reason"))
     return drawn, y + 26
 
 

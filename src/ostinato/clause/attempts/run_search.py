@@ -43,9 +43,16 @@ def furthest_paths(
     choices: list[Iterator[int]] = [iter(first_choices(nfa, start))]
     most, trials = 0, 0
     last: dict[int, NDArray[np.int32]] = {}
+
+    def keep() -> None:
+        """Keeps the path if no other is longer. It is copied when it is left, not at each of its rows."""
+        if path and len(path) == most:
+            last.setdefault(path[-1], np.array(path, np.int32))
+
     while choices:
         state = next(choices[-1], None)
         if state is None:
+            keep()
             choices.pop()
             if path:
                 path.pop()
@@ -54,6 +61,7 @@ def furthest_paths(
         if state < 0 or row >= end or not allowed.at(row) >> state & 1:
             continue
         if trials == max_trials:
+            keep()
             return FurthestPaths(most, last, trials, complete=False)
         trials += 1
         if not admits(state, row, path, number):
@@ -62,7 +70,6 @@ def furthest_paths(
         path.append(state)
         choices.append(iter(nfa.states[state].choices))
         if len(path) > most:
-            most, last = len(path), {}
-        if len(path) == most and state not in last:
-            last[state] = np.array(path, np.int32)
+            most = len(path)
+            last.clear()
     return FurthestPaths(most, last, trials, complete=True)
