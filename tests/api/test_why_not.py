@@ -281,6 +281,11 @@ def test_options_of_spark_are_refused() -> None:
         ost.why_not(ost.match_recognize(CLAUSE, skew="slice"), TRADES, key="ACME")
 
 
+def test_rows_can_not_be_left_out() -> None:
+    with pytest.raises(ost.QueryError, match="WHY_NOT_UNSUPPORTED"):
+        ost.why_not(ost.match_recognize(CLAUSE, on_error="skip"), TRADES, key="ACME")
+
+
 def test_a_wrong_clause_shows_its_place() -> None:
     with pytest.raises(ost.QueryError) as caught:
         ost.why_not(CLAUSE.replace("volume", "volum"), TRADES, key="ACME")

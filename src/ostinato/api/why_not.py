@@ -132,10 +132,13 @@ def why_not(
         if isinstance(ready, Funnel):
             return _funnel(ready, table, key, rows, options, settings)
         if isinstance(ready, MatchRecognizeQuery):
-            limits = ready.local_options().limits
+            chosen = ready.local_options()
+            if chosen.stream.on_error != "fail":
+                hint = "leave it out: the error of a row then ends the call, and names the row"
+                raise QueryError("WHY_NOT_UNSUPPORTED", "why_not can't leave out rows (on_error=)", hint=hint)
             clause = ready.clause_query.clause
             found = clause_attempts(
-                clause, table, key=key, rows=rows, options=options, settings=settings, limits=limits
+                clause, table, key=key, rows=rows, options=options, settings=settings, limits=chosen.limits
             )
             return _result(found, NamedRows(found.rows, _order(found), found.key))
         raise _refused(ready)
