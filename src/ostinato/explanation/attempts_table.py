@@ -28,7 +28,10 @@ _REASONS = pa.schema(
 
 
 def starts_table(attempts: KeyAttempts, rows: NamedRows) -> pa.Table:
-    """One row for each start row, in order: its order columns, the outcome, the number of the match, the rows."""
+    """One row for each start row: its order columns, the outcome, the number of the match, the rows consumed.
+
+    An order column that has the name of another column is left out.
+    """
     starts = attempts.starts
     columns = {"start": pa.array(starts.row)}
     for name in dict.fromkeys(rows.order):

@@ -48,6 +48,8 @@ def value_text(value: object) -> str:
         return "TRUE" if value else "FALSE"
     if isinstance(value, str):
         return shortened(repr(value), _LONGEST_VALUE)
+    if isinstance(value, float) and value != value:
+        return "NaN"
     if isinstance(value, datetime):
         return value.isoformat(sep=" ")
     if isinstance(value, date):

@@ -17,9 +17,9 @@ from ostinato.reference.clause_oracle import (
     find_matches,
     next_start,
     sorted_partitions,
+    time_of,
     within_window,
 )
-from ostinato.reference.clause_oracle import time_of as first_sort_key
 from ostinato.reference.navigation import MatchPosition, evaluate
 from ostinato.reference.preferment import Label, Path, Search, in_preferment_order
 
@@ -195,7 +195,7 @@ def _bound(partition: OraclePartition, start: int, row: int) -> str | None:
         return "end of rows"
     if query.max_length is not None and row - start >= query.max_length:
         return "MAXLENGTH"
-    if query.within is not None and first_sort_key(query, scope, rows[row]) is None:
+    if query.within is not None and time_of(query, scope, rows[row]) is None:
         return "no time"
     if query.within is not None and not within_window(query, scope, rows[start], rows[row]):
         return "WITHIN"

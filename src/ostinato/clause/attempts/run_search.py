@@ -64,9 +64,9 @@ def furthest_paths(
             keep()
             return FurthestPaths(most, last, trials, complete=False)
         trials += 1
+        check_stopped()
         if not admits(state, row, path, number):
             continue
-        check_stopped()
         path.append(state)
         choices.append(iter(nfa.states[state].choices))
         if len(path) > most:

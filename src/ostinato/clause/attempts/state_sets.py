@@ -44,6 +44,7 @@ class AllowedStates:
 
     def __init__(self, symbols: RowSymbols) -> None:
         self.symbol: list[int] = symbols.of_row.tolist()
+        self._packed = symbols.allowed
         self.states = [
             sum(int(word) << (BITS * at) for at, word in enumerate(words)) for words in symbols.allowed.tolist()
         ]
@@ -54,8 +55,8 @@ class AllowedStates:
 
     def as_flags(self, states: int) -> NDArray[np.bool_]:
         """A row of flags for each symbol."""
-        flags = [[bool(bits >> state & 1) for state in range(states)] for bits in self.states]
-        return np.array(flags, np.bool_).reshape(len(self.states), states)
+        octets = self._packed.astype("<u8").view(np.uint8)
+        return np.unpackbits(octets, axis=1, count=states, bitorder="little").astype(np.bool_)
 
 
 class StateSets:
