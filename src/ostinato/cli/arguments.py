@@ -140,7 +140,7 @@ def _add_rules(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
     parser = commands.add_parser(
         "rules",
-        help="check, test and apply a folder of rule files",
+        help="check, test, apply and backtest a folder of rule files",
         description="Rules as files: docs/rules-as-files.md. Starts no Spark.",
     )
     add_rules_arguments(parser)
