@@ -92,7 +92,6 @@ def test_check_says_if_it_has_no_schema(capsys, rules) -> None:
         (["apply", "."], 2, "--log"),
         (["apply", ".", "--log", "s3://bucket/log"], 2, "LOG_NOT_WRITABLE"),
         (["backtest", "."], 2, "--input"),
-        (["backtest", ".", "--input", "file.jsonl"], 2, "UNKNOWN_FORMAT"),
         (["backtest", ".", "--input", "file.parquet"], 2, "INPUT_UNREADABLE"),
     ],
 )
@@ -128,6 +127,25 @@ good.sql:3: FAILED: good: a payment
     write(rules, bad_sql="---")
     code, out, _ = run(capsys, "test", rules, "--rule", "other")
     assert code == 1 and "bad.sql:1: error" in out  # the file may be that of any rule
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("", "PAY: kind = 'pay' is FALSE: kind = 'buy'"),
+        ("query: {steps: [login, buy], type: kind, within: 1 hour}", "user = 'ann': of 2 start rows"),
+    ],
+)
+def test_a_failed_test_says_why(capsys, rules, query, words) -> None:
+    front = GOOD.split("---")[1].replace("kind: pay", "kind: buy")
+    (rules / "good.sql").unlink()
+    if query:
+        front = front.replace("kind: login", "kind: view").replace("    expect: [{user: ann, total: 30}]\n", "")
+        write(rules, a_yaml=query + "\n" + front)
+    else:
+        write(rules, a_sql=f"---\n{front}---\n{LOGIN_PAY}")
+    code, out, _ = run(capsys, "test", rules)
+    assert code == 1 and "  why:\n" in out and words in out
 
 
 def test_results_as_json(capsys, rules) -> None:

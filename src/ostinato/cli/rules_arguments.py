@@ -68,7 +68,7 @@ def _add_backtest(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         "find, or that only it finds. The exit code is 1 if a rule has an error.",
     )
     _add_path(parser)
-    parser.add_argument("--input", required=True, metavar="PATH", help="the archive: .parquet, .csv or .tsv")
+    parser.add_argument("--input", required=True, metavar="PATH", help="the archive: .parquet, .csv, .tsv or .jsonl")
     parser.add_argument("--compare", type=Path, metavar="FOLDER", help="the version of the folder before")
     _add_format(parser)
     parser.set_defaults(command=_backtest)

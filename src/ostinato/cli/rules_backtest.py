@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ostinato.calls.interruptible import interruptible
-from ostinato.cli.failures import ExitCode, UsageFault
-from ostinato.cli.files import InputFile, parse_inputs
+from ostinato.cli.arrow_inputs import input_rows
+from ostinato.cli.failures import ExitCode
+from ostinato.cli.files import parse_inputs
 from ostinato.cli.progress import progress_on_stderr
 from ostinato.cli.rules_folder import as_values, print_problems
 from ostinato.cli.terminal import say
@@ -36,7 +37,7 @@ def backtest_rules(options: argparse.Namespace) -> int:
     (source,) = parse_inputs([f"archive={options.input}"])
     progress = progress_on_stderr()
     with progress("reading the archive"):
-        rows = _read(source)
+        rows = input_rows(source)
     with progress("running rules"):
         hits, problems = _hits(options.folder, rows)
     compared: list[HitsDifference] = []
@@ -63,24 +64,6 @@ def _hits(folder: Path, rows: pa.Table) -> tuple[list[RuleHits], list[Problem]]:
     problems = [problem for problem in checked.problems if problem.level == "error"]
     problems += [Problem(one.rule.file.path, None, one.error) for one in hits if one.error is not None]
     return hits, problems
-
-
-def _read(source: InputFile) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.csv
-    import pyarrow.dataset
-
-    if source.format == "json":
-        message = "a backtest reads .parquet, .csv or .tsv, because times in JSON have no type"
-        raise UsageFault("UNKNOWN_FORMAT", message, hint="write the archive as Parquet")
-    form: Any = source.format
-    if source.format == "tsv":
-        form = pyarrow.dataset.CsvFileFormat(parse_options=pyarrow.csv.ParseOptions(delimiter="\t"))
-    try:
-        return pyarrow.dataset.dataset(source.path, format=form).to_table()
-    except (pa.ArrowException, OSError) as error:
-        message = f"can't read {source.path} as {source.format}: {str(error).splitlines()[0]}"
-        raise UsageFault("INPUT_UNREADABLE", message) from None
 
 
 def _tables(hits: Sequence[RuleHits], compared: Sequence[HitsDifference]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ostinato.cli.explain import input_schema
+from ostinato.cli.arrow_inputs import input_schema
 from ostinato.cli.failures import UsageFault
 from ostinato.cli.files import parse_inputs
 from ostinato.cli.terminal import say, visible

@@ -11,6 +11,7 @@ from ostinato.cli.failures import ExitCode, UsageFault
 from ostinato.cli.progress import progress_on_stderr
 from ostinato.cli.rules_folder import as_values, checked_folder, counted, print_problems
 from ostinato.cli.rules_junit import junit_xml
+from ostinato.cli.rules_reasons import reason_for
 from ostinato.cli.rules_results import failure_lines
 from ostinato.cli.terminal import say
 from ostinato.errors import did_you_mean
@@ -23,7 +24,7 @@ def test_rules(options: argparse.Namespace) -> int:
     with progress_on_stderr()("checking and testing rules"):
         checked = checked_folder(options)
         chosen = _chosen(checked, options.rule)
-        runner = TestRunner(checked.folder.root, checked.folder.settings)
+        runner = TestRunner(checked.folder.root, checked.folder.settings, reason_for)
         rules = [rule for rule in checked.rules if rule.file.id in chosen]
         results = interruptible(lambda: [result for rule in rules for result in runner.run(rule)])
     paths = {rule.path: rule.id for rule in checked.folder.rules}
