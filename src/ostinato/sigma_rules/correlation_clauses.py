@@ -1,0 +1,204 @@
+"""A correlation and the conditions of its rules -> one MATCH_RECOGNIZE clause. docs/sigma.md defines the alerts.
+
+An alert is a match: from the first event of the window to the event with which the condition becomes true. The earliest
+first event wins, so a match ends as soon as any can. The search goes on behind the last event of the alert: its events
+are used up.
+
+    event_count       EVENT (OTHER* EVENT){n - 1}        OTHER is any row that isn't an EVENT
+    temporal_ordered  FIRST_RULE GAP_1* SECOND_RULE ...  GAP_k is any row that the next rule doesn't match
+    the others        (FIRST REST*?)?? LAST              LAST has the condition, over all rows of the match so far
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sigma.correlations import (
+    CorrelationConditionAND,
+    CorrelationConditionItem,
+    CorrelationConditionOR,
+    SigmaCorrelationCondition,
+    SigmaCorrelationConditionOperator,
+    SigmaCorrelationRule,
+    SigmaCorrelationType,
+    SigmaExtendedCorrelationCondition,
+    SigmaRuleReference,
+)
+
+from ostinato.clause.query.clause import Definition, MatchRecognize, Measure, PartitionKey, SortKey
+from ostinato.clause.query.pattern import Concat, Pattern, Quantified, Variable
+from ostinato.errors import QueryError
+from ostinato.expressions.syntax import Call, Case, Expr, Name, Operator, Star
+from ostinato.sigma_rules.field_tests import column, either, not_supported, not_true, number
+from ostinato.sigma_rules.group_keys import Member
+
+MEASURES = ("began", "ended", "events")
+"""The columns of an alert: the times of its first and its last event, and the number of events that rules match."""
+MOST_STATES_COUNTED = 100
+"""Above this, an event count is a condition over the run. Below, the automaton counts, and shows how far it is."""
+_EVENT = "EVENT"
+_MOST_COUNTED = 2**31 - 1
+_LONGEST = timedelta(days=100 * 366)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    pattern: Pattern
+    definitions: tuple[Definition, ...]
+    events: Expr
+    """The number of a match's events that rules match."""
+
+
+def alert_clause(condition: Expr, time: tuple[str, ...]) -> MatchRecognize:
+    """The clause of a rule without correlation: each of its events is an alert."""
+    return _clause(_event_count(condition, 1), time, (), None)
+
+
+def correlation_clause(
+    rule: SigmaCorrelationRule,
+    members: tuple[Member, ...],
+    counted_field: Expr | None,
+    keys: tuple[str, ...],
+    time: tuple[str, ...],
+) -> MatchRecognize:
+    """The clause of a correlation. `counted_field` is the field whose values a value_count counts."""
+    relevant = either(tuple(member.condition for member in members))
+    if rule.type is SigmaCorrelationType.EVENT_COUNT:
+        parts = _event_count(relevant, _least(rule))
+    elif rule.type is SigmaCorrelationType.VALUE_COUNT and counted_field is not None:
+        has_value = Operator("not", (Operator("is null", (counted_field,)),))
+        relevant = Operator("and", (relevant, has_value))
+        values = Call("count", (Case(None, ((relevant, counted_field),), None),), distinct=True)
+        parts = _until(relevant, Operator(">=", (values, number(_least(rule)))))
+    elif rule.type is SigmaCorrelationType.TEMPORAL:
+        parts = _until(relevant, _all_seen(rule, members))
+    elif rule.type is SigmaCorrelationType.TEMPORAL_ORDERED:
+        parts = _in_order(rule, members)
+    else:
+        raise not_supported(f"the correlation type {rule.type.name.lower()}")
+    within = timedelta(seconds=min(rule.timespan.seconds, 10**12))
+    if within > _LONGEST:
+        raise not_supported(f"the timespan {rule.timespan.spec}", "the longest timespan is 100 years")
+    return _clause(parts, time, keys, within)
+
+
+def _clause(parts: _Parts, time: tuple[str, ...], keys: tuple[str, ...], within: timedelta | None) -> MatchRecognize:
+    taken = {key.lower() for key in keys} & set(MEASURES)
+    if taken:
+        message = f"the group-by field '{min(taken)}' has the name of a column of the alerts"
+        raise QueryError("DUPLICATE_COLUMN", message, hint="rename the field by a pipeline of pySigma, or by an alias")
+    values = (Call("first", (column(time[0]),)), Call("last", (column(time[0]),)), parts.events)
+    return MatchRecognize(
+        parts.pattern,
+        partition_by=tuple(PartitionKey(Name(key, quoted=True)) for key in keys),
+        order_by=tuple(SortKey(Name(name, quoted=True)) for name in time),
+        measures=tuple(Measure(name, value) for name, value in zip(MEASURES, values, strict=True)),
+        within=within,
+        definitions=parts.definitions,
+    )
+
+
+# --- patterns ---------------------------------------------------------------------------------------------------------
+
+
+def _event_count(relevant: Expr, count: int) -> _Parts:
+    if count > MOST_STATES_COUNTED:
+        return _until(relevant, Operator(">=", (Call("count_if", (relevant,)), number(count))))
+    event = Variable(_EVENT)
+    definition = Definition(_EVENT, relevant)
+    events = Call("count", (Star(Name(_EVENT)),))
+    if count == 1:
+        return _Parts(event, (definition,), events)
+    following = Concat((Quantified(Variable("OTHER"), 0, None), event))
+    pattern = Concat((event, Quantified(following, count - 1, count - 1)))
+    return _Parts(pattern, (definition, Definition("OTHER", not_true(relevant))), events)
+
+
+def _until(relevant: Expr, condition: Expr) -> _Parts:
+    """From a relevant event up to the first event at which the condition over all rows so far is true.
+
+    The event that makes it true is relevant. Saying so keeps the search from testing the condition at other rows.
+    """
+    before = Concat((Variable("FIRST"), Quantified(Variable("REST"), 0, None, greedy=False)))
+    pattern = Concat((Quantified(before, 0, 1, greedy=False), Variable("LAST")))
+    last = Operator("and", (relevant, condition))
+    definitions = (Definition("FIRST", relevant), Definition("LAST", last))
+    return _Parts(pattern, definitions, Call("count_if", (relevant,)))
+
+
+def _in_order(rule: SigmaCorrelationRule, members: tuple[Member, ...]) -> _Parts:
+    condition = rule.condition
+    if not isinstance(condition, SigmaCorrelationCondition):
+        raise not_supported("a condition in words in temporal_ordered", "the rules are listed in their order")
+    if _least(rule) != len(members):
+        raise not_supported("a condition in temporal_ordered", "all rules have to match, in their order")
+    elements: list[Pattern] = [Variable(members[0].variable)]
+    definitions = [Definition(members[0].variable, members[0].condition)]
+    for k, member in enumerate(members[1:], start=1):
+        elements += [Quantified(Variable(f"GAP_{k}"), 0, None), Variable(member.variable)]
+        definitions.append(Definition(f"GAP_{k}", not_true(member.condition)))
+        definitions.append(Definition(member.variable, member.condition))
+    pattern = Concat(tuple(elements)) if len(elements) > 1 else elements[0]
+    relevant = either(tuple(member.condition for member in members))
+    return _Parts(pattern, tuple(definitions), Call("count_if", (relevant,)))
+
+
+# --- conditions -------------------------------------------------------------------------------------------------------
+
+
+def _least(rule: SigmaCorrelationRule) -> int:
+    """The smallest number with which the condition becomes true, for conditions that stay true from then on."""
+    condition = rule.condition
+    if not isinstance(condition, SigmaCorrelationCondition):
+        raise not_supported("a condition in words of this correlation")
+    if condition.op is SigmaCorrelationConditionOperator.GTE:
+        least = math.ceil(condition.count)
+    elif condition.op is SigmaCorrelationConditionOperator.GT:
+        least = math.floor(condition.count) + 1
+    else:
+        hint = "use gte or gt: other conditions are known only when the timespan has ended"
+        raise not_supported(f"the condition {condition.op.name.lower()}", hint)
+    if least < 1:
+        raise not_supported(f"the condition {condition.op.name.lower()} {condition.count}", "it is true without events")
+    if least > _MOST_COUNTED:
+        raise not_supported(f"a count of {least}", f"the largest count is {_MOST_COUNTED:,}")
+    return least
+
+
+def _all_seen(rule: SigmaCorrelationRule, members: tuple[Member, ...]) -> Expr:
+    """The condition of a temporal correlation, over the rules that events so far match."""
+    if isinstance(rule.condition, SigmaExtendedCorrelationCondition):
+        by_reference = {ref.reference: _seen(m) for ref, m in zip(rule.referenced_rules, members, strict=True)}
+        return _in_words(rule.condition.parsed, by_reference)
+    tests = tuple(_seen(member) for member in _different(members))
+    least = _least(rule)
+    if least > len(tests):
+        raise not_supported(f"a condition on {least} of {len(tests)} rules", "it can't become true")
+    if least == len(tests):
+        return tests[0] if len(tests) == 1 else Operator("and", tests)
+    ones = [Case(None, ((test, number(1)),), number(0)) for test in tests]
+    total: Expr = ones[0]
+    for one in ones[1:]:
+        total = Operator("+", (total, one))
+    return Operator(">=", (total, number(least)))
+
+
+def _different(members: tuple[Member, ...]) -> tuple[Member, ...]:
+    return tuple({id(member.rule): member for member in members}.values())
+
+
+def _seen(member: Member) -> Expr:
+    return Operator(">", (Call("count_if", (member.condition,)), number(0)))
+
+
+def _in_words(node: CorrelationConditionItem | SigmaRuleReference, seen: dict[str, Expr]) -> Expr:
+    if isinstance(node, SigmaRuleReference):
+        return seen[node.reference]
+    if isinstance(node, CorrelationConditionAND):
+        return Operator("and", tuple(_in_words(arg, seen) for arg in node.args))
+    if isinstance(node, CorrelationConditionOR):
+        return Operator("or", tuple(_in_words(arg, seen) for arg in node.args))
+    hint = "the absence of an event is known only when the timespan has ended"
+    raise not_supported("NOT in the condition of a correlation", hint)

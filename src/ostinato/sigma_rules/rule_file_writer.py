@@ -1,0 +1,99 @@
+"""Translated rules -> rule files: one `.sql` file for each, with a front matter in YAML."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from ostinato.calls.foreign_errors import only_our_errors
+from ostinato.errors import EnvironmentFault, QueryError
+from ostinato.sigma_rules.translated_rule import TranslatedRule
+
+
+@only_our_errors()
+def write_rule_files(
+    rules: Iterable[TranslatedRule], folder: str | os.PathLike[str], *, overwrite: bool = False
+) -> tuple[Path, ...]:
+    """Writes each rule that has a query as `<id>.sql`, and returns the files. Rules with problems are left out.
+
+    A file that exists with another content is an error unless `overwrite` is true. Then no file is written.
+
+    >>> from tempfile import mkdtemp
+    >>> folder = mkdtemp()
+    >>> query = "MEASURES last(ts) AS ended PATTERN (E) DEFINE E AS action = 'wipe'"
+    >>> rule = TranslatedRule("wiped", "A disk is wiped", severity="high", keys=("host",), time=("ts",), query=query)
+    >>> (file,) = write_rule_files([rule], folder)
+    >>> print(file.read_text())
+    ---
+    id: wiped
+    title: A disk is wiped
+    severity: high
+    keys:
+    - host
+    time:
+    - ts
+    ---
+    MEASURES last(ts) AS ended PATTERN (E) DEFINE E AS action = 'wipe'
+    """
+    target = Path(folder)
+    if not target.is_dir():
+        raise QueryError("OUTPUT_FOLDER_MISSING", f"there is no folder '{target}'", hint="create it first")
+    translated = [rule for rule in rules if rule.query]
+    texts = dict(zip(_file_names(target, translated), map(file_text, translated), strict=True))
+    for path, content in texts.items():
+        if not overwrite and path.exists() and path.read_bytes() != content.encode():
+            hint = "write to another folder, or pass overwrite=True, which discards what the file has now"
+            raise QueryError("RULE_FILE_EXISTS", f"the file '{path.name}' has another content already", hint=hint)
+    for path, content in texts.items():
+        path.write_bytes(content.encode())
+    return tuple(texts)
+
+
+def file_text(rule: TranslatedRule) -> str:
+    """The content of a rule's file."""
+    try:
+        import yaml
+    except ImportError:
+        raise EnvironmentFault(
+            "EXTRA_MISSING", "rule files need PyYAML", hint="pip install 'ostinato[sigma]'"
+        ) from None
+    fields = {
+        "id": rule.id,
+        "title": rule.title,
+        "description": rule.description,
+        "severity": rule.severity,
+        "tags": list(rule.tags),
+        "owner": rule.owner,
+        "keys": list(rule.keys),
+        "time": list(rule.time),
+    }
+    front = yaml.safe_dump(
+        {name: value for name, value in fields.items() if value}, sort_keys=False, allow_unicode=True
+    )
+    computed = "".join(
+        f"-- The input needs the column {_comment(name)}: {_comment(sql)}\n"
+        for name, sql in rule.computed_columns.items()
+    )
+    return f"---\n{front}---\n{computed}{rule.query}\n"
+
+
+def _comment(text: str) -> str:
+    """The text without line breaks, which would end a comment."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def _file_names(folder: Path, rules: Iterable[TranslatedRule]) -> list[Path]:
+    """Names of letters, digits, `_`, `-` and `.`, unique also where file names ignore case."""
+    taken: set[str] = set()
+    paths = []
+    for rule in rules:
+        base = re.sub(r"[^A-Za-z0-9_.-]+", "_", rule.id).lstrip(".")[:150] or "rule"
+        name, number = base, 1
+        while name.lower() in taken:
+            number += 1
+            name = f"{base}_{number}"
+        taken.add(name.lower())
+        paths.append(folder / f"{name}.sql")
+    return paths
