@@ -19,12 +19,20 @@ _FLAGS = ((re.IGNORECASE, "i"), (re.MULTILINE, "m"), (re.DOTALL, "s"))
 class _SilentRegexEngine(RE2RegexEngine):
     """Compiles as pySigma does. RE2 itself writes a pattern that it refuses to standard error, unescaped."""
 
+    def __init__(self) -> None:
+        """Keeps no module, which pySigma's constructor does: pySigma copies rules, and modules can't be copied."""
+
     def compile(self, pattern: str, flags: int = 0) -> RegexPattern:
         options = re2.Options()
         options.log_errors = False
         letters = "".join(letter for flag, letter in _FLAGS if flags & flag)
         compiled: RegexPattern = re2.compile(f"(?{letters}){pattern}" if letters else pattern, options)
         return compiled
+
+    @property
+    def error(self) -> type[Exception]:
+        refused: type[Exception] = re2.error
+        return refused
 
 
 POLICY = SigmaPolicy(regex_engine=_SilentRegexEngine())

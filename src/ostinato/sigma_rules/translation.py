@@ -81,11 +81,13 @@ class Translation:
                 self._pipeline.apply(rule)
 
     def _used_by_correlations(self) -> set[int]:
+        """Rules on single events that raise no alerts themselves."""
         return {
             id(reference.rule)
             for rule in self._collection.rules
             if isinstance(rule, SigmaCorrelationRule) and self._references[id(rule)] is None and not rule.generate
             for reference in rule.referenced_rules
+            if isinstance(reference.rule, SigmaRule)
         }
 
     def _all_columns(self) -> tuple[str, ...]:
