@@ -38,7 +38,7 @@ def test_all_rules_are_translated() -> None:
 
 
 @given(st.lists(EVENTS, max_size=12))
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(25))
 def test_rules_on_single_events(drawn: list[dict[str, Any]]) -> None:
     events = with_times(drawn)
     table = table_of(events)
@@ -57,7 +57,7 @@ def check(rules: tuple[TranslatedRule, ...], drawn: list[dict[str, Any]]) -> Non
 
 
 @given(st.lists(EVENTS, max_size=30))
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(30))
 def test_correlations(drawn: list[dict[str, Any]]) -> None:
     check(TOGETHER, drawn)
 
