@@ -57,7 +57,7 @@ def check(rules: tuple[TranslatedRule, ...], drawn: list[dict[str, Any]]) -> Non
 
 
 @given(st.lists(EVENTS, max_size=30))
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(20))
 def test_correlations(drawn: list[dict[str, Any]]) -> None:
     check(TOGETHER, drawn)
 

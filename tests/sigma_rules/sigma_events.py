@@ -33,7 +33,7 @@ SCHEMA = pa.schema(
     }
 )
 START = datetime(2025, 1, 1, 12)
-USERS = st.sampled_from(["ann", "ann", "bob", "Root", None])
+USERS = st.sampled_from(["ann", "ann", "Ann", "bob", "Root", None])
 EVENTS = st.fixed_dictionaries(
     {
         "ts": st.one_of(st.integers(0, 40), st.integers(0, 40), st.none()),

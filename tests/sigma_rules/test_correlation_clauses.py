@@ -45,6 +45,7 @@ ALIAS = f"{COUNT}: {{gte: 3}}, group-by: [u], aliases"
         ),
         (f"{VALUES}: {{gte: 3, field: [a, b]}}", "SIGMA_NOT_SUPPORTED", "2 fields"),
         (f"{VALUES}: {{gte: 3}}", "SIGMA_INVALID", "field"),
+        (f"{COUNT}: {{gte: 3, field: a}}", "SIGMA_NOT_SUPPORTED", "a field in the condition of event_count"),
         (f"{BOTH}: one and not two", "SIGMA_NOT_SUPPORTED", "NOT"),
         (f"{BOTH}: {{gte: 3}}", "SIGMA_NOT_SUPPORTED", "3 of 2 rules"),
         (f"{IN_ORDER}: {{gte: 1}}", "SIGMA_NOT_SUPPORTED", "temporal_ordered"),

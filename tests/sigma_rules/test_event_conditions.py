@@ -32,6 +32,7 @@ from tests.sigma_rules.rule_texts import base_rule, condition, problem
         ("a|cidr: 10.1.0.0/16", "(`a` RLIKE '^10[.]1[.]OCTET[.]OCTET$')"),
         ("a|windash: -x", "((lower(`a`) = lower('-x')) OR (lower(`a`) = lower('/x'))"),
         ("a|base64: x", "(lower(`a`) = lower('eA=='))"),
+        ("a|wide: x", "(lower(`a`) = lower('x\\u0000'))"),
         ("process.name: x", "(lower(`process.name`) = lower('x'))"),
     ],
 )

@@ -64,9 +64,16 @@ def test_an_anchor_that_grows_is_refused() -> None:
     assert "too many nodes" in problem("\n".join(["title: bomb", *lines]) + "\n").message
 
 
-def test_a_condition_that_nests_too_deeply() -> None:
-    deep = base_rule(f"{{s: {{a: 1}}, condition: '{'not ' * 400}s'}}")
-    assert problem(deep).code in ("TOO_DEEP", "SIGMA_INVALID")
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"title: {'[' * 100_000}\n",
+        f"x:\n  {'- ' * 500}1\n",
+        base_rule(f"{{s: {{a: 1}}, condition: '{'not ' * 900}s'}}"),
+    ],
+)
+def test_texts_that_nest_too_deeply(text: str) -> None:
+    assert problem(text).code == "TOO_DEEP"
 
 
 # --- options ----------------------------------------------------------------------------------------------------------

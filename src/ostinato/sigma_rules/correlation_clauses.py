@@ -42,6 +42,12 @@ _EVENT = "EVENT"
 _MOST_COUNTED = 2**31 - 1
 _LONGEST = timedelta(days=100 * 366)
 
+_WITHOUT_FIELD = (
+    SigmaCorrelationType.EVENT_COUNT,
+    SigmaCorrelationType.TEMPORAL,
+    SigmaCorrelationType.TEMPORAL_ORDERED,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
@@ -65,6 +71,8 @@ def correlation_clause(
 ) -> MatchRecognize:
     """The clause of a correlation. `counted_field` is the field whose values a value_count counts."""
     relevant = either(tuple(member.condition for member in members))
+    if counted_field is not None and rule.type in _WITHOUT_FIELD:
+        raise not_supported(f"a field in the condition of {rule.type.name.lower()}", "value_count counts values")
     if rule.type is SigmaCorrelationType.EVENT_COUNT:
         parts = _event_count(relevant, _least(rule))
     elif rule.type is SigmaCorrelationType.VALUE_COUNT and counted_field is not None:

@@ -43,8 +43,10 @@ def pysigma_errors() -> Iterator[None]:
     """Turns errors of pySigma into errors of ours. In a broken rule, a value of a wrong type raises any exception."""
     try:
         yield
-    except (OstinatoError, RecursionError):
+    except OstinatoError:
         raise
+    except RecursionError:
+        raise QueryError("TOO_DEEP", "the rule nests too deeply") from None
     except SigmaRuleNotFoundError as error:
         raise QueryError("SIGMA_RULE_MISSING", one_line(error)) from None
     except SigmaError as error:

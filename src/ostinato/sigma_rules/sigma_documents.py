@@ -25,6 +25,7 @@ from ostinato.sigma_rules.translated_rule import Problem
 Source = str | Path
 SigmaObject = SigmaRule | SigmaCorrelationRule | SigmaFilter
 
+_MOST_LEVELS = 100
 _CORRELATION_FIELDS = frozenset({"type", "rules", "group-by", "timespan", "condition", "aliases", "generate"})
 
 
@@ -79,14 +80,30 @@ def _documents(content: str | Problem, source: str) -> Iterator[Document]:
         yield Document(name, "", source, None, content)
         return
     try:
+        _check_depth(content)
         # SigmaYAMLLoader is a safe loader that refuses duplicate keys.
         values = list(yaml.load_all(content, Loader=SigmaYAMLLoader))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except QueryError as error:
+        yield Document(name, "", source, None, Problem.of(error))
+        return
+    except (yaml.YAMLError, ValueError) as error:
         yield Document(name, "", source, None, Problem("SIGMA_INVALID", f"this isn't YAML: {one_line(error)}"))
         return
     for value in values:
         if value is not None:
             yield _document(value, name, source)
+
+
+def _check_depth(content: str) -> None:
+    """Refuses lists in lists that the loader, which is compiled, would follow until its stack overflows."""
+    depth = 0
+    for event in yaml.parse(content, Loader=SigmaYAMLLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > _MOST_LEVELS:
+            raise QueryError("TOO_DEEP", f"lists and mappings nest more than {_MOST_LEVELS} levels deep")
 
 
 def _document(value: object, name: str, source: str) -> Document:

@@ -124,12 +124,15 @@ class Translation:
         return replace(described, problems=(found,)) if isinstance(found, Problem) else found
 
     def _alert(self, rule: SigmaRuleBase, described: TranslatedRule) -> TranslatedRule:
-        return self._with_clause(described, alert_clause(self._known_condition(rule), self._time), GroupKeys((), {}))
+        condition = self._conditions[id(rule)]
+        if isinstance(condition, Problem):
+            return replace(described, problems=(condition,))
+        return self._with_clause(described, alert_clause(condition, self._time), GroupKeys((), {}))
 
     def _correlation(self, rule: SigmaCorrelationRule, described: TranslatedRule) -> TranslatedRule:
         unresolved = self._references[id(rule)]
         if unresolved is not None:
-            raise QueryError(unresolved.code, unresolved.message, hint=unresolved.hint)
+            return replace(described, problems=(unresolved,))
         members = self._members(rule)
         grouped = group_keys(rule, members, self._collection, self._names)
         clause = correlation_clause(rule, members, self._counted_field(rule, members), grouped.keys, self._time)
@@ -141,17 +144,16 @@ class Translation:
             raise QueryError("SIGMA_INVALID", "the correlation names no rules")
         variables = variable_names([rule_name(one) for one in rules])
         return tuple(
-            Member(one, variable, self._known_condition(one)) for one, variable in zip(rules, variables, strict=True)
+            Member(one, variable, self._member_condition(one)) for one, variable in zip(rules, variables, strict=True)
         )
 
-    def _known_condition(self, rule: SigmaRuleBase) -> Expr:
+    def _member_condition(self, rule: SigmaRuleBase) -> Expr:
         if isinstance(rule, SigmaCorrelationRule):
             raise not_supported(f"a correlation of correlations, here of '{rule_name(rule)}',")
         condition = self._conditions[id(rule)]
         if isinstance(condition, Problem):
-            raise QueryError(
-                condition.code, f"in the rule '{rule_name(rule)}': {condition.message}", hint=condition.hint
-            )
+            message = f"in the rule '{rule_name(rule)}': {condition.message}"
+            raise QueryError(condition.code, message, hint=condition.hint)
         return condition
 
     def _counted_field(self, rule: SigmaCorrelationRule, members: tuple[Member, ...]) -> Expr | None:
@@ -198,7 +200,7 @@ def attempt(work: Callable[[], T]) -> T | Problem:
     except OstinatoError as error:
         return Problem.of(error)
     except RecursionError:
-        return Problem("TOO_DEEP", "the condition nests too deeply")
+        return Problem("TOO_DEEP", "the rule nests too deeply")
 
 
 def variable_names(names: Iterable[str]) -> tuple[str, ...]:
