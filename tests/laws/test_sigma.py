@@ -63,17 +63,18 @@ def test_correlations(drawn: list[dict[str, Any]]) -> None:
 
 
 @pytest.fixture(scope="module")
-def counted_by_conditions() -> tuple[TranslatedRule, ...]:
+def over_the_run() -> tuple[TranslatedRule, ...]:
+    """The rules with the form that large counts and many rules have."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(correlation_clauses, "MOST_STATES_COUNTED", 0)
+        patch.setattr(correlation_clauses, "MOST_RULES_IN_ANY_ORDER", 0)
         rules = read_sigma([FOLDER / name for name in FILES], time=TIME)
-    return tuple(rule for rule in rules if rule.id.startswith("count_"))
+    in_order = {rule["name"] for rule in CORRELATIONS if rule["correlation"]["type"] == "temporal_ordered"}
+    return tuple(rule for rule in rules if "WITHIN" in rule.query and rule.id not in in_order)
 
 
 @given(st.lists(EVENTS, max_size=30))
-@settings(max_examples=examples(20))
-def test_large_counts_are_conditions_over_the_run(
-    counted_by_conditions: tuple[TranslatedRule, ...], drawn: list[dict[str, Any]]
-) -> None:
-    assert all("count_if" in rule.query.split("PATTERN")[1] for rule in counted_by_conditions)
-    check(counted_by_conditions, drawn)
+@settings(max_examples=examples(12))
+def test_conditions_over_the_run(over_the_run: tuple[TranslatedRule, ...], drawn: list[dict[str, Any]]) -> None:
+    assert all("(FIRST REST*?)?? LAST" in rule.query for rule in over_the_run)
+    check(over_the_run, drawn)

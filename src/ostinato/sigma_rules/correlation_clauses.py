@@ -5,14 +5,16 @@ first event wins, so a match ends as soon as any can. The search goes on behind 
 are used up.
 
     event_count       EVENT (OTHER* EVENT){n - 1}        OTHER is any row that isn't an EVENT
+    value_count       the same                           an EVENT has a value that no EVENT before it has
+    temporal          A_AND_B | A GAP_1* B | B GAP_2* A  two rules, named A and B here; a gap lacks the missing rule
     temporal_ordered  FIRST_RULE GAP_1* SECOND_RULE ...  GAP_k is any row that the next rule doesn't match
-    the others        (FIRST REST*?)?? LAST              LAST has the condition, over all rows of the match so far
+    all others        (FIRST REST*?)?? LAST              LAST has the condition, over all rows of the match so far
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from sigma.correlations import (
@@ -28,9 +30,9 @@ from sigma.correlations import (
 )
 
 from ostinato.clause.query.clause import Definition, MatchRecognize, Measure, PartitionKey, SortKey
-from ostinato.clause.query.pattern import Concat, Pattern, Quantified, Variable
+from ostinato.clause.query.pattern import Alternation, Concat, Pattern, Quantified, Variable
 from ostinato.errors import QueryError
-from ostinato.expressions.syntax import Call, Case, Expr, Name, Operator, Star
+from ostinato.expressions.syntax import Call, Case, ColumnRef, Expr, Name, Operator, Star, rebuild
 from ostinato.sigma_rules.field_tests import column, either, not_supported, not_true, number
 from ostinato.sigma_rules.group_keys import Member
 
@@ -38,6 +40,8 @@ MEASURES = ("began", "ended", "events")
 """The columns of an alert: the times of its first and its last event, and the number of events that rules match."""
 MOST_STATES_COUNTED = 100
 """Above this, an event count is a condition over the run. Below, the automaton counts, and shows how far it is."""
+MOST_RULES_IN_ANY_ORDER = 2
+"""With more rules, a pattern for each order would be long: three rules have 13 labels."""
 _EVENT = "EVENT"
 _MOST_COUNTED = 2**31 - 1
 _LONGEST = timedelta(days=100 * 366)
@@ -78,10 +82,14 @@ def correlation_clause(
     elif rule.type is SigmaCorrelationType.VALUE_COUNT and counted_field is not None:
         has_value = Operator("not", (Operator("is null", (counted_field,)),))
         relevant = Operator("and", (relevant, has_value))
-        values = Call("count", (Case(None, ((relevant, counted_field),), None),), distinct=True)
-        parts = _until(relevant, Operator(">=", (values, number(_least(rule)))))
+        parts = _value_count(relevant, counted_field, _least(rule))
     elif rule.type is SigmaCorrelationType.TEMPORAL:
-        parts = _until(relevant, _all_seen(rule, members))
+        different = tuple({id(member.rule): member for member in members}.values())
+        is_all = isinstance(rule.condition, SigmaCorrelationCondition) and _least(rule) == len(different)
+        if is_all and len(different) == MOST_RULES_IN_ANY_ORDER:
+            parts = _both(different[0], different[1], relevant)
+        else:
+            parts = _until(relevant, _condition_on_rules(rule, different))
     elif rule.type is SigmaCorrelationType.TEMPORAL_ORDERED:
         parts = _in_order(rule, members)
     else:
@@ -122,6 +130,53 @@ def _event_count(relevant: Expr, count: int) -> _Parts:
     following = Concat((Quantified(Variable("OTHER"), 0, None), event))
     pattern = Concat((event, Quantified(following, count - 1, count - 1)))
     return _Parts(pattern, (definition, Definition("OTHER", not_true(relevant))), events)
+
+
+def _value_count(relevant: Expr, field: Expr, count: int) -> _Parts:
+    """EVENT is the first event with its value, and OTHER may have the value of an EVENT so far.
+
+    `count(DISTINCT ...)` is shorter, but the kernel goes through the whole window each time that it tests it.
+    """
+    if count > MOST_STATES_COUNTED:
+        values = Call("count", (Case(None, ((relevant, field),), None),), distinct=True)
+        return _until(relevant, Operator(">=", (values, number(count))))
+    counted = _event_count(relevant, count)
+    events = Call("count_if", (relevant,))
+    if count == 1:
+        return replace(counted, events=events)
+    earlier = tuple(_is_value_of(field, steps) for steps in range(count))
+    is_new = Operator("and", (relevant, not_true(either(earlier[1:]))))  # the EVENT itself is the last one
+    other = Operator("or", (not_true(relevant), *earlier[:-1]))
+    return _Parts(counted.pattern, (Definition(_EVENT, is_new), Definition("OTHER", other)), events)
+
+
+def _is_value_of(field: Expr, steps: int) -> Expr:
+    """Whether the row has the value of the last EVENT, or of one that many EVENTs before."""
+
+    def of_event(node: Expr) -> Expr:
+        if isinstance(node, ColumnRef):
+            return ColumnRef((Name(_EVENT), *node.parts))
+        return rebuild(node, of_event)
+
+    return Operator("=", (field, Call("last", (of_event(field), number(steps)))))
+
+
+def _both(a: Member, b: Member, relevant: Expr) -> _Parts:
+    """Two rules in any order. An event that both match is preferred: alone it is an alert."""
+    both, without_a, without_b = Variable(f"{a.variable}_AND_{b.variable}"), Variable("GAP_2"), Variable("GAP_1")
+    first, second = Variable(a.variable), Variable(b.variable)
+    orders = (
+        Concat((first, Quantified(without_b, 0, None), second)),
+        Concat((second, Quantified(without_a, 0, None), first)),
+    )
+    definitions = (
+        Definition(both.name, Operator("and", (a.condition, b.condition))),
+        Definition(first.name, a.condition),
+        Definition(second.name, b.condition),
+        Definition(without_b.name, not_true(b.condition)),
+        Definition(without_a.name, not_true(a.condition)),
+    )
+    return _Parts(Alternation((both, *orders)), definitions, Call("count_if", (relevant,)))
 
 
 def _until(relevant: Expr, condition: Expr) -> _Parts:
@@ -175,26 +230,23 @@ def _least(rule: SigmaCorrelationRule) -> int:
     return least
 
 
-def _all_seen(rule: SigmaCorrelationRule, members: tuple[Member, ...]) -> Expr:
+def _condition_on_rules(rule: SigmaCorrelationRule, members: tuple[Member, ...]) -> Expr:
     """The condition of a temporal correlation, over the rules that events so far match."""
     if isinstance(rule.condition, SigmaExtendedCorrelationCondition):
-        by_reference = {ref.reference: _seen(m) for ref, m in zip(rule.referenced_rules, members, strict=True)}
+        by_rule = {id(member.rule): _seen(member) for member in members}
+        by_reference = {reference.reference: by_rule[id(reference.rule)] for reference in rule.referenced_rules}
         return _in_words(rule.condition.parsed, by_reference)
-    tests = tuple(_seen(member) for member in _different(members))
+    tests = tuple(_seen(member) for member in members)
     least = _least(rule)
     if least > len(tests):
         raise not_supported(f"a condition on {least} of {len(tests)} rules", "it can't become true")
     if least == len(tests):
-        return tests[0] if len(tests) == 1 else Operator("and", tests)
+        return Operator("and", tests)
     ones = [Case(None, ((test, number(1)),), number(0)) for test in tests]
     total: Expr = ones[0]
     for one in ones[1:]:
         total = Operator("+", (total, one))
     return Operator(">=", (total, number(least)))
-
-
-def _different(members: tuple[Member, ...]) -> tuple[Member, ...]:
-    return tuple({id(member.rule): member for member in members}.values())
 
 
 def _seen(member: Member) -> Expr:

@@ -71,9 +71,22 @@ def _escape(character: str) -> str:
 
 
 def either(tests: tuple[Expr, ...]) -> Expr:
-    """OR over tests, each of them once."""
-    different = tuple(dict.fromkeys(tests))
+    """OR over tests, each of them once; IN for tests that one value is equal to several others."""
+    compared: dict[tuple[str, Expr], list[Expr]] = {}
+    for test in dict.fromkeys(tests):
+        match test:
+            case Operator(op="=", args=(left, Literal(kind="number") | Call(name="lower") as right)):
+                compared.setdefault((type(right).__name__, left), []).append(right)
+            case _:
+                compared[("", test)] = []
+    different = tuple(_is_one_of(left, rights) for (_, left), rights in compared.items())
     return different[0] if len(different) == 1 else Operator("or", different)
+
+
+def _is_one_of(left: Expr, rights: list[Expr]) -> Expr:
+    if not rights:
+        return left
+    return Operator("=", (left, rights[0])) if len(rights) == 1 else Operator("in", (left, *rights))
 
 
 def not_true(test: Expr) -> Expr:

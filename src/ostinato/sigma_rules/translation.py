@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from sigma.processing.pipeline import ProcessingPipeline
 
 T = TypeVar("T")
+_MOST_CHARACTERS = 65_536
+"""The most that a rule of `ost.rules` may have."""
 
 
 class Translation:
@@ -179,6 +181,8 @@ class Translation:
             ]
         )
         query = clause_text(clause)
+        if len(query) > _MOST_CHARACTERS:
+            raise not_supported(f"a rule whose clause has {len(query):,} characters", "split the rule, or its lists")
         # The text is what runs: it has to be readable, and its names have to be right.
         by_key = f"PARTITION BY {', '.join(map(quote, grouped.keys))}" if grouped.keys else ""
         in_order = f"ORDER BY {', '.join(map(quote, self._time))}"
