@@ -29,7 +29,7 @@ def test_all_rules_of_the_tests(tmp_path: Path) -> None:
         front, clause = read_back(file)
         assert file.name == f"{rule.id}.sql"
         assert front["id"] == rule.id and front["title"] == rule.title and front["time"] == ["ts", "id"]
-        assert tuple(front.get("keys", ())) == rule.keys  # type: ignore[arg-type]
+        assert tuple(front["keys"]) == rule.keys  # type: ignore[arg-type]
         assert parse_clause(f"ORDER BY ts {clause}") == parse_clause(f"ORDER BY ts {rule.query}")
         assert [line.startswith("-- ") for line in clause.splitlines()].count(True) == len(rule.computed_columns)
 
@@ -45,7 +45,8 @@ def test_texts_stay_in_their_field_and_comments_on_their_line(tmp_path: Path) ->
     )
     (file,) = write_rule_files([rule], tmp_path)
     document = file.read_text(encoding="utf-8").removeprefix("---\n").split("\n---\n")
-    assert yaml.safe_load(document[0]) == {"id": "x", "title": "---\nowner: b", "description": "é: {", "time": ["t"]}
+    front = {"id": "x", "title": "---\nowner: b", "description": "é: {", "keys": [], "time": ["t"]}
+    assert yaml.safe_load(document[0]) == front
     assert document[-1] == "-- The input needs the column k 1: CASE WHEN `a` THEN `b SELECT 1` END\nPATTERN (E)\n"
 
 

@@ -1,4 +1,4 @@
-"""The arguments of `ostinato rules check | test | apply | backtest`."""
+"""The arguments of `ostinato rules check | test | apply | backtest | from-sigma`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ def add_rules_arguments(parser: argparse.ArgumentParser) -> None:
     _add_test(commands)
     _add_apply(commands)
     _add_backtest(commands)
+    _add_from_sigma(commands)
 
 
 def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -74,6 +75,22 @@ def _add_backtest(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     parser.set_defaults(command=_backtest)
 
 
+def _add_from_sigma(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "from-sigma",
+        help="translate Sigma rules into rule files",
+        description="Translates Sigma rules into rule files, with their correlations: docs/sigma.md. A rule that can't "
+        "be translated is named with the reason, the others are written, and the exit code is 1.",
+    )
+    parser.add_argument("sigma", type=Path, metavar="SIGMA", help="a folder of Sigma rules, or a file")
+    _add_path(parser)
+    parser.add_argument(
+        "--time", action="append", metavar="COLUMN", help="the column that orders events (default: timestamp)"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace files that have another content")
+    parser.set_defaults(command=_from_sigma)
+
+
 def _add_folder(parser: argparse.ArgumentParser) -> None:
     _add_path(parser)
     schema = parser.add_mutually_exclusive_group()
@@ -120,3 +137,9 @@ def _backtest(options: argparse.Namespace) -> int:
     from ostinato.cli.rules_backtest import backtest_rules
 
     return backtest_rules(options)
+
+
+def _from_sigma(options: argparse.Namespace) -> int:
+    from ostinato.cli.rules_from_sigma import rules_from_sigma
+
+    return rules_from_sigma(options)

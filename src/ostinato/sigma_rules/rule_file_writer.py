@@ -69,9 +69,9 @@ def file_text(rule: TranslatedRule) -> str:
         "keys": list(rule.keys),
         "time": list(rule.time),
     }
-    front = yaml.safe_dump(
-        {name: value for name, value in fields.items() if value}, sort_keys=False, allow_unicode=True
-    )
+    # A rule without keys says so: otherwise it would take those of its folder.
+    shown = {name: value for name, value in fields.items() if value or name == "keys"}
+    front = yaml.safe_dump(shown, sort_keys=False, allow_unicode=True)
     computed = "".join(
         f"-- The input needs the column {_comment(name)}: {_comment(sql)}\n"
         for name, sql in rule.computed_columns.items()
