@@ -15,7 +15,7 @@ import pytest
 
 from ostinato.clause.matching.interpreted_search import search_interpreted
 from ostinato.kernels import compile_notice, kernel_cache
-from ostinato.kernels.kernel_cache import inline_kernel, interpreted, kernel
+from ostinato.kernels.kernel_cache import inline_kernel, interpreted, interpreted_throughout, kernel
 from ostinato.kernels.kernel_sources import KernelSources
 
 SOURCES = Path(kernel_cache.__file__).parents[1]
@@ -330,3 +330,22 @@ def test_a_short_compilation_is_not_told(caplog: pytest.LogCaptureFixture, monke
     compiling.end()
     compiling._timer.join()
     assert not caplog.messages
+
+
+@inline_kernel
+def factorial(number: int) -> int:
+    return 1 if number < 2 else number * factorial(number - 1)
+
+
+@inline_kernel
+def sum_of_factorials(values: np.ndarray) -> int:
+    total = 0
+    for value in values:
+        total += factorial(value)
+    return total
+
+
+def test_a_kernel_and_those_that_it_calls_run_as_python() -> None:
+    assert interpreted_throughout(sum_of_factorials)(np.array([3, 4])) == 30
+    assert interpreted_throughout(sum_of_factorials) is interpreted_throughout(sum_of_factorials)
+    assert not sum_of_factorials.signatures and not factorial.signatures  # nothing was compiled

@@ -221,3 +221,26 @@ def test_conditions_over_labels_read_the_path() -> None:
 def test_a_row_at_the_very_end_of_the_window_is_tried() -> None:
     assert reasons(attempts("A B C", "ABX", define=_within(2)), 0) == ["condition C"]
     assert outcomes(attempts("A B C", "ABC", define=_within(2))) == "mii"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "exp(FIRST(n) + 1e3 * n) > 5",
+        "exp(FIRST(n) + 1e3 * n) <= 5",
+        "sin(exp(FIRST(n) + 1e3 * n)) > 2",
+        "sin(exp(FIRST(n) + 1e3 * n)) < 2",
+        "9223372036854775800 + FIRST(n) + n > 5",
+        "FIRST(n) - n < -1",
+        "FIRST(n) * -3 div n < 0",
+        "(FIRST(n) - 7) % 4 = -2",
+        "sqrt(FIRST(n) - n) IS NULL",
+        "power(FIRST(n) + 1e1, 400 * n) > 1",
+    ],
+)
+def test_the_search_and_the_matcher_agree_on_numbers_at_their_limits(condition: str) -> None:
+    """`A+ B` matches wherever B is admitted; with C behind it, the attempt consumes B in the same cases."""
+    define = f"DEFINE A AS kind = 'A', B AS kind = 'B' AND {condition}"
+    matched = outcomes(attempts("A+ B", "XAB", define=define))
+    reached = outcomes(attempts("A+ B C", "XAB", define=f"{define}, C AS kind = 'C'"))
+    assert reached == {"0mi": "020", "010": "010"}[matched]

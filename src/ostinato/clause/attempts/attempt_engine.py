@@ -131,7 +131,7 @@ class _Key:
         time_us = worker.time_us(window)
         self.ends = bounded_ends(worker.task, time_us, rows.count)
         self.furthest = np.minimum(furthest_ends(self.nfa, self.allowed), self.ends)
-        self.admits: Admits | None = run_checks(worker, window)
+        self.admits: Admits | None = run_checks(worker, window, rows)
         self.reader = RefusalReader(worker.task, self.nfa, rows, time_us)
 
     def attempts(self, wanted: NDArray[np.int64], options: AttemptOptions) -> KeyAttempts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ostinato.clause.attempts.point_values import KeyRows, PointValues
 from ostinato.clause.attempts.run_search import Admits
 from ostinato.clause.matching.search_arrays import SearchBuffers
 from ostinato.clause.task.clause_worker import Window, Worker
@@ -24,13 +25,13 @@ def default_trials(worker: Worker) -> int:
     return COMPILED_TRIALS if worker.typed.general is None else GENERAL_TRIALS
 
 
-def run_checks(worker: Worker, window: Window) -> Admits | None:
+def run_checks(worker: Worker, window: Window, rows: KeyRows) -> Admits | None:
     """The test; None if no condition reads the run. A condition that fails counts as not TRUE."""
     general = worker.general_check(window.columns)
     if general is not None:
         return _general(worker, general, window.columns.count)
     arrays = worker.condition_arrays(window.columns)
-    return None if arrays is None else _Interpreted(worker, arrays).admits
+    return None if arrays is None else _Interpreted(worker, arrays, rows).admits
 
 
 def _general(worker: Worker, general: GeneralConditionCheck, count: int) -> Admits:
@@ -51,9 +52,11 @@ def _general(worker: Worker, general: GeneralConditionCheck, count: int) -> Admi
 class _Interpreted:
     """Runs the search's own interpreter of conditions as plain Python, so that no kernel needs to be compiled."""
 
-    def __init__(self, worker: Worker, arrays: ConditionArrays) -> None:
+    def __init__(self, worker: Worker, arrays: ConditionArrays, rows: KeyRows) -> None:
         program = worker.typed.run
         assert program is not None
+        self._rows = rows
+        self._states = worker.plan.nfa.states
         self._counts = (len(program.registers), len(program.accumulators))
         self._arrays = arrays
         self._label = worker.task.automaton.label
@@ -70,8 +73,20 @@ class _Interpreted:
         with np.errstate(all="ignore"):  # as in the kernel, which checks for overflow itself
             if self._update(label, row, depth, buffers, self._arrays) != 0:
                 return False
-            verdict = self._check(state, label, row, depth, 0, self._end, number, buffers, self._arrays)
+            try:
+                verdict = self._check(state, label, row, depth, 0, self._end, number, buffers, self._arrays)
+            except (ArithmeticError, ValueError):  # Python's exp(1000) fails, the kernel's is infinite
+                return self._evaluated(state, row, path, number)
         return bool(verdict == 1)
+
+    def _evaluated(self, state: int, row: int, path: list[int], number: int) -> bool:
+        """The whole condition, evaluated like a measure. The rest of it holds for this row."""
+        labels = [self._states[each].variable for each in (*path, state)]
+        condition = self._rows.bound.conditions[labels[-1]]
+        try:
+            return PointValues(self._rows, row - len(path), labels, number).value(condition) is True
+        except MatchError:
+            return False
 
     def _roomy(self, depth: int) -> SearchBuffers:
         """The buffers, with room for one more row than the path has."""
