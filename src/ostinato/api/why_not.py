@@ -2,17 +2,17 @@
 
 >>> import ostinato as ost
 >>> import pyarrow as pa
->>> trades = pa.table({"ts": [1, 2, 3, 4], "price": [10.0, 8.0, 7.0, 6.0]})
->>> print(
-...     ost.why_not(
-...         "ORDER BY ts MEASURES LAST(UP.price) AS up PATTERN (START DOWN+ UP) "
-...         "DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price) AND price > START.price",
-...         trades.slice(0, 3),
-...     ).summary
+>>> trades = pa.table({"ts": [1, 2, 3], "price": [10.0, 8.0, 7.0]})
+>>> dips = (
+...     "ORDER BY ts MEASURES LAST(UP.price) AS up PATTERN (START DOWN+ UP) "
+...     "DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price)"
 ... )
+>>> print(ost.why_not(dips, trades).summary)
 of 3 start rows, 0 start a match, 3 start none
 row 0 (ts = 1): 3 rows as START DOWN{2}, then the rows end
   no row is left for DOWN or UP
+  nearest miss, at row 2 (ts = 3):
+    UP: price > PREV(price) is FALSE: price = 7.0, PREV(price) = 8.0
   a match needs at least 1 more row
 """
 
