@@ -97,8 +97,8 @@ def test_starts_that_match_are_listed_if_asked_for() -> None:
         "row 1 (n = 1): it lies inside match 1",
     ]
     assert found.starts.to_pylist() == [
-        {"start": 0, "n": 0, "outcome": "matched", "match": 1, "rows": 2, "complete": True},
-        {"start": 1, "n": 1, "outcome": "inside a match", "match": 1, "rows": 0, "complete": True},
+        {"start": 0, "n": 0, "outcome": "matched", "match": 1, "rows": 2, "most_rows": 2, "complete": True},
+        {"start": 1, "n": 1, "outcome": "inside a match", "match": 1, "rows": 0, "most_rows": 0, "complete": True},
     ]
 
 
@@ -138,7 +138,8 @@ def test_the_search_says_when_it_stopped() -> None:
     found = ost.why_not(clause, table, max_trials=50, rows=0)
     assert (found.complete, found.trials) == (False, 50)
     assert found.text.endswith(
-        "The search stopped after 50 trials: 1 start may come further. A higher max_trials= searches more."
+        "The search stopped after 50 trials: 1 start may come further, to at most 12 rows. "
+        "A higher max_trials= searches more."
     )
     assert ost.why_not(clause, table, max_trials=10_000, rows=0).complete
 

@@ -170,6 +170,22 @@ def test_long_attempts(text: str, table: pa.Table) -> None:
     check(text, table, one_path=True)
 
 
+@given(long_attempts(), tables())
+def test_a_stopped_search_tells_the_rows_consumed_at_least_and_at_most(text: str, table: pa.Table) -> None:
+    query = parse_clause(text)
+    with ANSWERS.example():
+        stopped = clause_attempts(query, table, key=None, rows=None, options=AttemptOptions(100, max_trials=3)).attempts
+    with ANSWERS.oracle():
+        expected = [each for partition in attempts(query, table.column_names, table.to_pylist()) for each in partition]
+    starts = stopped.starts
+    ANSWERS.answered(rows=any(each.outcome == "refused" for each in expected))
+    for each, rows, most, complete in zip(
+        expected, starts.rows.tolist(), starts.most_rows.tolist(), starts.complete.tolist(), strict=True
+    ):
+        assert rows <= each.rows <= most, (text, table.to_pylist())
+        assert not complete or rows == each.rows == most
+
+
 @pytest.mark.slow
 @settings(max_examples=examples(300))
 @given(long_attempts(), tables())

@@ -61,7 +61,7 @@ class WhyNot:
     attempts: tuple[Attempt, ...]
     """The attempts that came furthest, the furthest first; the earlier of equals."""
     starts: pa.Table
-    """A row for each start row: its outcome, the number of the match, the rows consumed."""
+    """A row for each start row: its outcome, the number of the match, the rows consumed and possible."""
     table: pa.Table
     """A row for each reason of `attempts`: each part of a condition that isn't TRUE, with the values that it reads."""
     complete: bool
@@ -105,7 +105,7 @@ def why_not(
 
     The result has the `max_attempts` attempts that came furthest. Conditions over a row and its neighbours are exact at
     any size. If a condition reads the rows matched so far, the search tries at most `max_trials` partial matches from
-    one row, and ten times as many in all; `complete` says whether that was enough. docs/why-not.md has the details.
+    one row, and thirty times as many in all; `complete` says whether that was enough. docs/why-not.md has the details.
 
     >>> trades = pa.table({"ts": [1, 2, 3], "price": [10, 8, 9], "volume": [5, 1, 1]})
     >>> clause = (

@@ -41,6 +41,7 @@ def starts_table(attempts: KeyAttempts, rows: NamedRows) -> pa.Table:
         "outcome": pa.array([outcome.value for outcome in starts.outcome], pa.string()),
         "match": pa.array(starts.match, mask=starts.match == 0),
         "rows": pa.array(starts.rows),
+        "most_rows": pa.array(starts.most_rows),
         "complete": pa.array(starts.complete.astype(np.bool_)),
     }
     columns = {name: column for name, column in columns.items() if name not in own} | own

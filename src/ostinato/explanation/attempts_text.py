@@ -198,10 +198,11 @@ def _first_rows(attempts: KeyAttempts) -> str:
 
 
 def _incomplete(attempts: KeyAttempts) -> str:
-    count = int((~attempts.starts.complete).sum())
+    open_starts = ~attempts.starts.complete
+    count, most = int(open_starts.sum()), int(attempts.starts.most_rows[open_starts].max())
     return (
         f"The search stopped after {attempts.trials or 0:,} trials: {count:,} {_plural(count, 'start', 'starts')} may"
-        " come further. A higher max_trials= searches more."
+        f" come further, to at most {most:,} rows. A higher max_trials= searches more."
     )
 
 

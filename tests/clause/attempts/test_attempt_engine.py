@@ -204,11 +204,12 @@ def test_the_search_says_when_it_stopped() -> None:
     assert [attempt.rows for attempt in whole.attempts] == [12, 11]
 
 
-def test_all_starts_together_have_ten_times_the_trials_of_one() -> None:
+def test_all_starts_together_have_thirty_times_the_trials_of_one() -> None:
     define = "DEFINE A AS kind = 'A', B AS kind = 'B' AND n > A.n"
-    found = attempts("A+ B", "A" * 30, define=define, max_trials=15)
-    assert found.trials == 150
-    assert found.starts.rows.tolist() == [15] * 10 + [0] * 20
+    found = attempts("A+ B", "A" * 60, define=define, max_trials=15)
+    assert found.trials == 450
+    assert found.starts.rows.tolist() == [15] * 30 + [0] * 30
+    assert found.starts.most_rows.tolist() == list(range(60, 0, -1))
     assert not found.starts.complete.any()
 
 

@@ -134,7 +134,10 @@ class Starts:
     """The rows consumed: of the match, of the attempt; 0 inside a match."""
     match: NDArray[np.int64]
     """The number of the match that starts here or contains the row; 0 if there is none."""
+    most_rows: NDArray[np.int64]
+    """The rows that the start can consume at most; `rows` where the search tried everything."""
     complete: NDArray[np.bool_]
+    """Whether it did."""
 
     def count(self, outcome: Outcome) -> int:
         """The number of starts that ended so."""

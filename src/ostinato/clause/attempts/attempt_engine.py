@@ -43,7 +43,7 @@ from ostinato.clause.task.evaluated_plan import EvaluatedPlan
 from ostinato.errors import QueryError
 from ostinato.expressions.syntax import MatchNumber, walk
 
-STARTS_SEARCHED = 10
+TRIALS_OF_ALL = 30
 """All starts together may try so many times the trials of one."""
 _ROWS_LOOKED_BACK = 100
 """The rows of an attempt among which its near miss is looked for."""
@@ -100,8 +100,9 @@ def key_attempts(
     order = np.arange(count) if ordered.rows is None else ordered.rows
     wanted = np.arange(count) if starts is None else np.unique(np.array(starts, np.int64))
     if not count:
-        nothing = np.empty(0, np.int64)
-        return OrderedKey(order, KeyAttempts(Starts(wanted, (), nothing, nothing, nothing.astype(np.bool_)), (), None))
+        return OrderedKey(
+            order, KeyAttempts(Starts(wanted, (), wanted, wanted, wanted, wanted.astype(np.bool_)), (), None)
+        )
     in_order = {name: array.take(pa.array(order)) for name, array in columns.items()}
     rows = KeyRows(worker.bound, in_order, count, plan.settings, options.wording)
     return OrderedKey(order, _Key(worker, worker.window(batch, ordered), rows).attempts(wanted, options))
@@ -109,9 +110,10 @@ def key_attempts(
 
 @dataclass(frozen=True, slots=True)
 class _Lengths:
-    """The rows that each wanted start consumes, whether that is certain, and the trials."""
+    """The rows that each wanted start consumes and can consume at most, whether all was tried, and the trials."""
 
     rows: NDArray[np.int64]
+    most_rows: NDArray[np.int64]
     complete: NDArray[np.bool_]
     trials: NDArray[np.int64]
 
@@ -142,6 +144,8 @@ class _Key:
         measured = self._lengths(refused, max_trials)
         rows = np.where(self.length[wanted] >= 0, self.length[wanted], 0)
         rows[is_refused] = measured.rows
+        most_rows = rows.copy()
+        most_rows[is_refused] = np.where(measured.complete, measured.rows, measured.most_rows)
         complete = np.ones(len(wanted), np.bool_)
         complete[is_refused] = measured.complete
         match = np.where(self.number[wanted] > 0, self.number[wanted], self.covering[wanted])
@@ -153,7 +157,7 @@ class _Key:
             for at in best
         )
         trials = None if self.admits is None else int(measured.trials.sum())
-        return KeyAttempts(Starts(wanted, tuple(outcome), rows, match, complete), shown, trials)
+        return KeyAttempts(Starts(wanted, tuple(outcome), rows, match, most_rows, complete), shown, trials)
 
     def _outcome(self, start: int) -> Outcome:
         if self.length[start] >= 0:
@@ -166,16 +170,16 @@ class _Key:
         bounds = self.furthest[refused] - refused
         nothing = np.zeros(len(refused), np.int64)
         if self.admits is None:
-            return _Lengths(bounds, np.ones(len(refused), np.bool_), nothing)
+            return _Lengths(bounds, bounds, np.ones(len(refused), np.bool_), nothing)
         rows, trials, complete = nothing.copy(), nothing.copy(), bounds == 0
-        left = STARTS_SEARCHED * max_trials
+        left = TRIALS_OF_ALL * max_trials
         for at in np.lexsort((refused, -bounds)).tolist():
             if not left or not bounds[at]:
                 break
             paths = self._paths(int(refused[at]), min(max_trials, left))
             rows[at], trials[at], complete[at] = paths.rows, paths.trials, paths.complete
             left -= paths.trials
-        return _Lengths(rows, complete, trials)
+        return _Lengths(rows, bounds, complete, trials)
 
     def _paths(self, start: int, max_trials: int) -> FurthestPaths:
         assert self.admits is not None

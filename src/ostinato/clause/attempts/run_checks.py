@@ -14,7 +14,7 @@ from ostinato.expressions.run_conditions.interpreter import check
 from ostinato.expressions.run_conditions.run_registers import ConditionArrays, update
 from ostinato.kernels.kernel_cache import interpreted_throughout
 
-GENERAL_TRIALS = 500
+GENERAL_TRIALS = 200
 COMPILED_TRIALS = 10_000
 """Trials from one start, unless the caller names a number. A trial takes about 2 ms where Python evaluates the
 condition like a measure, and about 0.03 ms otherwise."""
