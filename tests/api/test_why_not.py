@@ -40,7 +40,7 @@ row 5 (minute = 6): 1 row as TOP, then the rows end
   no row is left for FALL
   a match needs at least 2 more rows
 
-… 4 more starts without a match; 4 of all are refused at the start row"""
+… 4 more starts without a match; 4 in total are refused at the start row"""
 FORMS: list[Callable[[], Any]] = [
     lambda: CLAUSE,
     lambda: f"MATCH_RECOGNIZE ({CLAUSE})",
@@ -142,6 +142,15 @@ def test_the_search_says_when_it_stopped() -> None:
         "A higher max_trials= searches more."
     )
     assert ost.why_not(clause, table, max_trials=10_000, rows=0).complete
+
+
+def test_starts_that_were_not_searched_are_not_called_refused() -> None:
+    clause = "ORDER BY n MEASURES 1 AS m PATTERN (A+ C) DEFINE C AS n > 100 + FIRST(n)"
+    found = ost.why_not(clause, pa.table({"n": range(40)}), max_trials=1, max_attempts=1)
+    assert found.starts.column("rows").to_pylist() == [1] * 30 + [0] * 10
+    assert "\n… 39 more starts without a match\n" in found.text
+    unsearched = ost.why_not(clause, pa.table({"n": range(40)}), max_trials=1, max_attempts=40).attempts[-1]
+    assert (unsearched.rows, unsearched.complete, unsearched.refusals) == (0, False, ())
 
 
 def test_an_empty_table() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
+import numpy as np
 import pyarrow as pa
 
 from ostinato.calls.shown_objects import shortened
@@ -189,12 +190,11 @@ def described(attempts: KeyAttempts) -> Sequence[Attempt]:
 
 
 def _first_rows(attempts: KeyAttempts) -> str:
+    """The number of starts whose own row is refused, as far as they were searched."""
     starts = attempts.starts
-    refused = [
-        rows for rows, outcome in zip(starts.rows.tolist(), starts.outcome, strict=True) if outcome is Outcome.REFUSED
-    ]
-    at_once = refused.count(0)
-    return f"; {at_once:,} of all {_plural(at_once, 'is', 'are')} refused at the start row" if at_once else ""
+    is_refused = np.array([outcome is Outcome.REFUSED for outcome in starts.outcome], np.bool_)
+    at_once = int((is_refused & starts.complete & (starts.rows == 0)).sum())
+    return f"; {at_once:,} in total {_plural(at_once, 'is', 'are')} refused at the start row" if at_once else ""
 
 
 def _incomplete(attempts: KeyAttempts) -> str:

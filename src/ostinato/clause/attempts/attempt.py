@@ -158,10 +158,6 @@ class KeyAttempts:
         """Whether the search of every start tried everything."""
         return bool(self.starts.complete.all())
 
-    def left_out(self) -> int:
-        """The number of refused starts that `attempts` doesn't have."""
-        return self.starts.count(Outcome.REFUSED) - len(self.attempts)
-
     def reasons(self) -> Iterator[tuple[Attempt, int, Refusal]]:
         """Each refusal with its attempt and the row that it refused, those of near misses last."""
         for attempt in self.attempts:
