@@ -19,6 +19,7 @@ EXPERIMENTS = {
     "match": "benchmarks.match.parts",
     "paths": "benchmarks.paths.parts",
     "rip": "benchmarks.rip.parts",
+    "rules": "benchmarks.rules.parts",
     "start": "benchmarks.start.parts",
     "trends": "benchmarks.trends.parts",
     "streaming": "benchmarks.streaming.parts",
