@@ -47,6 +47,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     _add_explain(commands)
     _add_rules(commands)
     _add_why_not(commands)
+    _add_console(commands)
     _add_doctor(commands)
     _add_warm(commands)
     _add_archive(commands)
@@ -161,6 +162,20 @@ def _add_why_not(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--svg", type=Path, metavar="FILE", help="also draw the attempts into an SVG file")
     _add_debug(parser)
     parser.set_defaults(command=explain_attempts)
+
+
+def _add_console(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from ostinato.cli.console import add_console_arguments, run_console
+
+    parser = commands.add_parser(
+        "console",
+        help="watch a running stream and its rules in a browser",
+        description="Serves a local web page that shows matches as they come, open partial matches, lag, state and the "
+        "rules of a stream. Reads folders and files; starts no Spark job. docs/console.md says more.",
+    )
+    add_console_arguments(parser)
+    _add_debug(parser)
+    parser.set_defaults(command=run_console)
 
 
 def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

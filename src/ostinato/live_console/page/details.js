@@ -1,0 +1,225 @@
+// The panel beside the lists: one row with its picture, or one rule with its text, a test and its next version.
+import { $, count, inWords, make, seconds, time, visible } from "./words.js";
+import { Refused, ask, canWrite, picture, send } from "./connection.js";
+
+const host = $("detail");
+let shown = 0;
+let address = "";
+
+function start(title) {
+  const head = make("h3");
+  head.append(make("span", "", title));
+  const close = head.appendChild(make("button", "", "Close"));
+  close.type = "button";
+  close.addEventListener("click", () => (host.hidden = true));
+  host.replaceChildren(head);
+  host.hidden = false;
+  host.focus({ preventScroll: innerWidth > 860 });
+  if (innerWidth <= 860) host.scrollIntoView({ block: "start" });
+  shown += 1;
+  return shown;
+}
+
+const words = (error) => (error instanceof Refused ? `${error.text || `${error.code}: ${error.message}`}` : "no connection to the console");
+
+function say(text, bad = false) {
+  return make("p", bad ? "say bad" : "say", visible(text));
+}
+
+/** Puts the picture in, unless the panel shows something else by then. */
+async function addPicture(path, alt, mine, place) {
+  try {
+    const blob = await picture(path);
+    if (mine !== shown) return;
+    if (address) URL.revokeObjectURL(address);
+    address = URL.createObjectURL(blob);
+    const image = make("img");
+    image.alt = alt;
+    image.src = address;
+    place.replaceChildren(image);
+  } catch (error) {
+    if (mine === shown) place.replaceChildren(say(words(error).split("\n")[0]));
+  }
+}
+
+function pairs(entries) {
+  const list = make("dl");
+  for (const [name, value] of entries) {
+    if (value === "" || value === null) continue;
+    list.append(make("dt", "", visible(name)), make("dd", "", visible(value)));
+  }
+  return list;
+}
+
+/** A row with all its values, and the match drawn on its rows if the console has an input. */
+export async function openRow(row, sources) {
+  const mine = start(visible(row.rule || "match"));
+  let all;
+  try {
+    all = await ask(`/api/rows/${row.number}`);
+  } catch (error) {
+    if (mine === shown) host.append(say(words(error), true));
+    return;
+  }
+  if (mine !== shown) return;
+  const keys = all.keys.map(([name, value]) => [name, value ?? "NULL"]);
+  host.append(
+    pairs([
+      ["kind", `${all.kind}${all.version === null ? "" : `, version ${all.version}`}`],
+      ...keys,
+      ["began", time(all.began)],
+      ["ended", time(all.ended)],
+      ["decided", time(all.decided)],
+      ["match id", all.match_id],
+    ]),
+  );
+  if (all.message) host.append(make("pre", "", visible(all.message)));
+  if (all.measures) host.append(make("h4", "", "Measures"), measures(all.measures));
+  if (sources.table && (all.kind === "match" || all.kind === "unmatched")) {
+    const place = host.appendChild(make("div"));
+    place.append(say("drawing"));
+    await addPicture(`/api/rows/${row.number}/picture`, `The match of ${visible(row.rule)} on its rows`, mine, place);
+  }
+}
+
+function measures(text) {
+  try {
+    const values = JSON.parse(text);
+    if (values && typeof values === "object" && !Array.isArray(values)) {
+      return pairs(Object.entries(values).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]));
+    }
+  } catch {
+    // too long, and cut
+  }
+  return make("pre", "", visible(text));
+}
+
+/** A rule: its state, its automaton, and an editor. `id` null: a new one. */
+export async function openRule(line, sources) {
+  const mine = start(line === null ? "New rule" : visible(line.id || "matches"));
+  let rule = { id: "", version: 0, text: "", enabled: true, status: "", note: "" };
+  if (line !== null) {
+    try {
+      rule = await ask(`/api/rule?id=${encodeURIComponent(line.id)}`);
+    } catch (error) {
+      if (mine === shown) host.append(say(words(error), true));
+      return;
+    }
+    if (mine !== shown) return;
+    host.append(pairs([["status", line.status], ["in force", rule.in_force === null ? "no version" : `version ${rule.in_force}`],
+      ["matches", `${count(line.hits)}, ${count(line.per_minute)} in the last minute`],
+      ["bad rows", line.errors ? count(line.errors) : ""], ["processor time", line.seconds === null ? "" : seconds(line.seconds)],
+      ["open in", line.open === null ? "" : `${count(line.open)} keys`]]));
+    if (rule.note) host.append(make("pre", "", visible(rule.note)));
+    if (rule.text) {
+      if (line.states.length) host.append(make("h4", "", "Keys with an open partial match, by state"), states(line.states));
+      const place = make("div", "wide");
+      place.tabIndex = 0;
+      place.setAttribute("role", "region");
+      place.setAttribute("aria-label", "The automaton");
+      host.append(place);
+      addPicture(`/api/rule/picture?id=${encodeURIComponent(line.id)}`, `The automaton of ${visible(line.id)}`, mine, place);
+    }
+  }
+  if (sources.log) host.append(...editor(rule, line, sources, mine));
+}
+
+export function states(list) {
+  const box = make("p", "states");
+  for (const [number, variable, keys] of list) {
+    const chip = make("span", "chip", `${number} ${visible(variable)}`);
+    chip.append(make("b", "", count(keys)));
+    box.append(chip, " ");
+  }
+  return box;
+}
+
+function editor(rule, line, sources, mine) {
+  const name = make("input");
+  name.setAttribute("aria-label", "Name of the new rule");
+  name.placeholder = "name of the rule";
+  name.maxLength = 200;
+  const text = make("textarea");
+  text.value = rule.text;
+  text.spellcheck = false;
+  text.setAttribute("aria-label", "Text of the rule");
+  const answer = make("div");
+  answer.setAttribute("role", "status");
+  const id = () => (line === null ? name.value.trim() : line.id);
+  const buttons = make("p", "buttons");
+  const button = (label, work, enabled = true) => {
+    const element = buttons.appendChild(make("button", "", label));
+    element.type = "button";
+    element.disabled = !enabled;
+    element.addEventListener("click", async () => {
+      element.disabled = true;
+      try {
+        await work();
+      } catch (error) {
+        answer.replaceChildren(make("pre", "", visible(words(error))));
+      }
+      element.disabled = !enabled;
+    });
+  };
+  if (sources.table) button(`Test on ${visible(sources.table)}`, () => test(id(), text.value, answer), canWrite);
+  button("Save…", () => save(id(), rule, text.value, true, answer, sources), canWrite);
+  if (rule.version) {
+    const label = rule.enabled ? "Switch off…" : "Switch on…";
+    button(label, () => save(id(), rule, rule.enabled ? rule.text : text.value, !rule.enabled, answer, sources), canWrite);
+  }
+  const parts = [make("h4", "", rule.version ? `Text of version ${rule.version}` : "Text"), text, buttons, answer];
+  if (!canWrite) parts.push(say("To test and save rules, open the address that the console printed at its start."));
+  return line === null ? [name, ...parts] : parts;
+}
+
+async function test(id, text, answer) {
+  answer.replaceChildren(say("testing"));
+  const found = await send("/api/rule/test", { id, text });
+  if (found.refused) {
+    answer.replaceChildren(say("A stream would reject this rule:", true), make("pre", "", visible(found.refused)));
+    return;
+  }
+  const head = say(`${count(found.matches)} matches and ${count(found.errors)} bad rows in ${count(found.rows)} rows`);
+  const table = make("table", "found");
+  const cells = (tag, ...texts) => {
+    const row = table.appendChild(make("tr"));
+    for (const words of texts) row.append(make(tag, "", words));
+  };
+  cells("th", "key", "ended", "measures");
+  for (const row of found.shown.slice(0, 12)) cells("td", visible(row.key), time(row.ended).slice(5, 19), visible(inWords(row.text)));
+  answer.replaceChildren(head, ...(found.shown.length ? [table] : []));
+}
+
+async function save(id, rule, text, enabled, answer, sources) {
+  if (!id) {
+    answer.replaceChildren(say("The rule needs a name.", true));
+    return;
+  }
+  const action = enabled ? `Save version ${rule.version + 1}` : "Switch off";
+  if (!(await confirmed(id, rule, text, enabled, action, sources))) return;
+  const written = await send("/api/rule/save", { id, text, enabled, seen_version: rule.version, confirmed: true });
+  Object.assign(rule, { version: written.version, text, enabled });
+  answer.replaceChildren(say(`Version ${written.version} is in the change log. Streams apply it with their next micro-batch.`));
+}
+
+function confirmed(id, rule, text, enabled, action, sources) {
+  const dialog = $("confirm");
+  $("confirm-head").textContent = `${action} of ${visible(id)}?`;
+  $("confirm-words").textContent = enabled
+    ? `All streams that follow ${visible(sources.log)} apply the new text. Test it first.`
+    : `All streams that follow ${visible(sources.log)} remove the rule, and its open partial matches end.`;
+  $("confirm-old").textContent = rule.version && rule.enabled ? visible(rule.text) : "not in force";
+  $("confirm-new").textContent = enabled ? visible(text) : "not in force";
+  $("confirm-yes").textContent = action;
+  return new Promise((resolve) => {
+    const done = (answer) => {
+      dialog.close();
+      resolve(answer);
+    };
+    $("confirm-yes").onclick = () => done(true);
+    $("confirm-no").onclick = () => done(false);
+    dialog.oncancel = () => resolve(false);
+    dialog.showModal();
+    $("confirm-no").focus();
+  });
+}

@@ -1,0 +1,94 @@
+"""The changes, the reports and the matches of one rule -> its line on the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ostinato.live_console.open_states_reader import OpenStates
+from ostinato.live_console.recent_count import RecentCount
+from ostinato.live_console.sink_rows import SinkRow
+from ostinato.rule_sets.rule_changes import RuleChange
+from ostinato.rule_sets.rule_columns import ERROR, LATE, MATCH
+
+_MOST_VERSIONS = 8
+"""The highest versions of a rule that are remembered."""
+
+
+@dataclass(slots=True)
+class RuleLine:
+    """Everything that the page knows about one rule."""
+
+    id: str
+    versions: dict[int, RuleChange] = field(default_factory=dict)
+    rejected: dict[int, str] = field(default_factory=dict)
+    suspended: dict[int, str] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    """Rows by kind."""
+    recent: RecentCount = field(default_factory=RecentCount)
+    open: OpenStates | None = None
+    seconds: float | None = None
+    revision: int = 0
+    """The number of its last change among those of all lines."""
+
+    def take_change(self, change: RuleChange) -> None:
+        """A version from the change log."""
+        self.versions[change.version] = change
+        for old in sorted(self.versions)[:-_MOST_VERSIONS]:
+            del self.versions[old]
+
+    def take_report(self, row: SinkRow) -> None:
+        """A row that says what happened to a version."""
+        if row.version is None or row.kind not in ("rule_rejected", "rule_suspended"):
+            return
+        reports = self.rejected if row.kind == "rule_rejected" else self.suspended
+        reports[row.version] = row.message
+        for old in sorted(reports)[:-_MOST_VERSIONS]:
+            del reports[old]
+
+    @property
+    def in_force(self) -> RuleChange | None:
+        """The highest version that no stream has rejected."""
+        return next((self.versions[at] for at in sorted(self.versions, reverse=True) if at not in self.rejected), None)
+
+    @property
+    def latest(self) -> RuleChange | None:
+        """The highest version, rejected or not."""
+        return self.versions[max(self.versions)] if self.versions else None
+
+    def status(self) -> tuple[str, str]:
+        """One of enabled, suspended, removed, rejected, seen; and the reason in words.
+
+        A rule that stands in no change log, but has rows in the sink, is `seen`.
+        """
+        change = self.in_force
+        if change is None:
+            newest = max(self.rejected, default=None)
+            return ("seen", "") if newest is None else ("rejected", self.rejected[newest])
+        if not change.enabled:
+            reason = change.options.reason
+            return ("removed", "") if reason is None else ("suspended", reason)
+        if change.version in self.suspended:
+            return "suspended", self.suspended[change.version]
+        newer = max((at for at in self.rejected if at > change.version), default=None)
+        note = "" if newer is None else f"version {newer} was rejected: {self.rejected[newer]}"
+        return "enabled", note
+
+    def to_json(self, now: float) -> dict[str, Any]:
+        """The line for the page. The text of the rule isn't in it: the page asks for it when someone opens the rule."""
+        status, note = self.status()
+        shown = self.in_force or self.latest
+        return {
+            "id": self.id,
+            "version": None if shown is None else shown.version,
+            "status": status,
+            "note": note[:600],
+            "hits": self.counts.get(MATCH, 0),
+            "errors": self.counts.get(ERROR, 0),
+            "late": self.counts.get(LATE, 0),
+            "per_minute": self.recent.at(now),
+            "seconds": self.seconds,
+            "open": None if self.open is None else self.open.keys,
+            "states": [] if self.open is None else [list(state) for state in self.open.states],
+            "log": bool(self.versions),
+        }

@@ -1,0 +1,72 @@
+"""The text of a rule + a table -> what the rule would give on it. The engine is the one of the stream."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from ostinato.calls.interruptible import interruptible
+from ostinato.errors import OstinatoError
+from ostinato.kernels.constants import NO_TIME
+from ostinato.live_console.sink_rows import SinkRow, rows_of_table
+from ostinato.rule_sets.declaration import Declaration
+from ostinato.rule_sets.rule_changes import RuleChange
+from ostinato.rule_sets.rule_columns import ERROR, KIND, MATCH
+from ostinato.rule_sets.rules_core import RulesCore
+from ostinato.streams.bucket_state import EMPTY
+
+_LONGEST_TEST = "20 seconds"
+_MOST_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The rows of one rule over the whole table, as if the stream had read it and ended."""
+
+    rows: int
+    """Rows of the table."""
+    matches: int
+    errors: int
+    shown: tuple[SinkRow, ...]
+    refused: str = ""
+    """The error of a rule that a stream would reject, with its caret."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer for the page."""
+        shown = [
+            {
+                "key": ", ".join("NULL" if value is None else value for _, value in row.keys),
+                "kind": row.kind,
+                "began": row.began_ms,
+                "ended": row.ended_ms,
+                "text": (row.message or row.measures)[:400],
+            }
+            for row in self.shown
+        ]
+        counts = {"rows": self.rows, "matches": self.matches, "errors": self.errors}
+        return {**counts, "refused": self.refused, "shown": shown}
+
+
+def try_rule(id: str, text: str, table: pa.Table, declared: Declaration) -> Trial:
+    """Runs the rule over the table in this process. Raises INVALID_RULE for an id or a text that no change can have,
+    and DEADLINE_PASSED for a rule that takes too long."""
+    change = RuleChange(id, 1, text)
+
+    def work() -> pa.Table:
+        core = RulesCore(declared, "console")
+        return core.advance(EMPTY, table, NO_TIME, finished=True, changes=[change.to_json()]).results
+
+    results = interruptible(work, _LONGEST_TEST)
+    kinds = Counter(results.column(KIND).to_pylist())
+    rows = rows_of_table(results)
+    refused = next((row.message for row in rows if row.kind in ("rule_rejected", "rule_suspended")), "")
+    shown = [row for row in rows if row.kind in (MATCH, ERROR)][:_MOST_SHOWN]
+    return Trial(table.num_rows, kinds[MATCH], kinds[ERROR], tuple(shown), refused)
+
+
+def error_as_json(error: OstinatoError) -> dict[str, str]:
+    """An error for the page: its code, its whole text with the caret, and its hint."""
+    return {"code": error.code, "message": error.message, "text": str(error), "hint": error.hint or ""}

@@ -1,0 +1,210 @@
+"""A file of a sink -> the numbers of its rows by rule and kind, and its last rows as the page shows them.
+
+Rows of `ost.rules` have a rule and a kind. Rows of any other stream are matches of one nameless rule, whose measures
+are all columns.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ostinato.expressions.types import Settings
+from ostinato.rows.json_text import as_json
+from ostinato.rule_sets.rule_columns import (
+    BEGAN,
+    DECIDED,
+    ENDED,
+    KIND,
+    MATCH,
+    MATCH_ID,
+    MEASURES,
+    MESSAGE,
+    OWN_COLUMNS,
+    RULE,
+    VERSION,
+)
+
+ENDINGS = (".parquet", ".json", ".jsonl", ".json.gz", ".jsonl.gz")
+MOST_LETTERS = 4_000
+"""Of one text of a row. The page keeps many rows in memory."""
+_BATCH_ROWS = 8_192
+_LONGEST_LINE = 1 << 22
+_STARTS, _ENDS = ("began", "match_start", "start", "started"), ("ended", "match_end", "end")
+
+
+@dataclass(frozen=True, slots=True)
+class SinkRow:
+    """A row of the output. Times are milliseconds since 1970, and NULL where the order isn't a time."""
+
+    kind: str
+    rule: str
+    version: int | None
+    match_id: str
+    keys: tuple[tuple[str, str | None], ...]
+    began_ms: float | None
+    ended_ms: float | None
+    decided_ms: float | None
+    measures: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileRows:
+    """The rows of one file."""
+
+    counts: Mapping[tuple[str, str], int]
+    """By rule and kind."""
+    last: tuple[SinkRow, ...]
+    is_of_rules: bool = True
+
+
+def read_sink_file(path: Path, name: str, most: int) -> FileRows:
+    """All rows counted, and the last `most` of them. `name` is the path inside the sink: folders may hold values of
+    partition columns. Raises OSError, ValueError (Arrow's errors are ones) for a file that can't be read."""
+    constants = partition_values(name)
+    if path.name.endswith(".parquet"):
+        return _of_parquet(path, constants, most)
+    return _of_json(path, constants, most)
+
+
+def rows_of_table(table: pa.Table) -> list[SinkRow]:
+    """The output rows of rules that never were in a file."""
+    return [_sink_row(row) for row in _plain_rows(table)]
+
+
+def partition_values(name: str) -> dict[str, str]:
+    """The values of partition columns in a path, as Spark writes them.
+
+    >>> partition_values("rule=card%2Fvelocity/part-0.parquet")
+    {'rule': 'card/velocity'}
+    """
+    pairs = (part.partition("=") for part in PurePosixPath(name).parts[:-1])
+    return {unquote(column): unquote(value) for column, equals, value in pairs if equals and column}
+
+
+def _of_parquet(path: Path, constants: Mapping[str, str], most: int) -> FileRows:
+    with pq.ParquetFile(path) as file:
+        names = file.schema_arrow.names
+        last, counted = _last_rows(file, most), [name for name in (RULE, KIND) if name in names]
+        counts: Counter[tuple[str, str]] = Counter()
+        for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=counted):
+            values = [batch.column(name).to_pylist() if name in counted else None for name in (RULE, KIND)]
+            rules = values[0] or [constants.get(RULE)] * batch.num_rows
+            kinds = values[1] or [constants.get(KIND, MATCH)] * batch.num_rows
+            counts.update((_text(rule), _text(kind)) for rule, kind in zip(rules, kinds, strict=True))
+    is_of_rules = KIND in names or KIND in constants
+    rows = _plain_rows(last)
+    if not is_of_rules:
+        for row, text in zip(rows, as_json(last, Settings(), iso_times=True).to_pylist(), strict=True):
+            row[MEASURES] = text
+    shown = tuple(_sink_row({**constants, **row}) for row in rows)
+    return FileRows(counts if counted else Counter({("", MATCH): file.metadata.num_rows}), shown, is_of_rules)
+
+
+def _last_rows(file: pq.ParquetFile, most: int) -> pa.Table:
+    """The last rows of a file, from as few row groups as they need."""
+    groups: list[int] = []
+    count = 0
+    for number in reversed(range(file.num_row_groups)):
+        groups.insert(0, number)
+        count += file.metadata.row_group(number).num_rows
+        if count >= most:
+            break
+    table = file.read_row_groups(groups)
+    return table.slice(max(0, table.num_rows - most))
+
+
+def _plain_rows(table: pa.Table) -> list[dict[str, Any]]:
+    """The rows as Python values; times as milliseconds, because Python's end at the year 9999."""
+    columns = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_timestamp(column.type):
+            microseconds = column.cast(pa.timestamp("us", column.type.tz), safe=False).cast(pa.int64())
+            columns[name] = [None if value is None else value / 1000 for value in microseconds.to_pylist()]
+        else:
+            columns[name] = column.to_pylist()
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def _of_json(path: Path, constants: Mapping[str, str], most: int) -> FileRows:
+    counts: Counter[tuple[str, str]] = Counter()
+    last: deque[dict[str, Any]] = deque(maxlen=most)
+    is_of_rules = True
+    for row in _json_rows(path):
+        row = {**constants, **row}
+        is_of_rules = is_of_rules and KIND in row
+        counts[_text(row.get(RULE)), _text(row.get(KIND, MATCH))] += 1
+        last.append(row)
+    return FileRows(counts, tuple(map(_sink_row, last)), is_of_rules)
+
+
+def _json_rows(path: Path) -> Iterator[dict[str, Any]]:
+    open_file = gzip.open if path.suffix == ".gz" else open
+    with open_file(path, "rt", encoding="utf-8") as lines:
+        while line := lines.readline(_LONGEST_LINE):
+            if not line.strip():
+                continue
+            row = json.loads(line)
+            if not isinstance(row, dict):
+                raise ValueError("a line is no JSON object")
+            if KIND not in row:
+                row[MEASURES] = json.dumps(row, ensure_ascii=False)
+            yield row
+
+
+def _sink_row(row: Mapping[str, Any]) -> SinkRow:
+    is_of_rules = KIND in row
+    keys = [(name, value) for name, value in row.items() if name not in OWN_COLUMNS] if is_of_rules else []
+    version = row.get(VERSION)
+    return SinkRow(
+        kind=_text(row.get(KIND, MATCH)),
+        rule=_text(row.get(RULE)),
+        version=version if isinstance(version, int) else None,
+        match_id=_text(row.get(MATCH_ID)),
+        keys=tuple((name, None if value is None else _text(value)) for name, value in keys[:8]),
+        began_ms=_first_time(row, (BEGAN, *_STARTS)),
+        ended_ms=_first_time(row, (ENDED, *_ENDS)),
+        decided_ms=milliseconds(row.get(DECIDED)),
+        measures=_text(row.get(MEASURES)),
+        message=_text(row.get(MESSAGE)),
+    )
+
+
+def _first_time(row: Mapping[str, Any], names: Sequence[str]) -> float | None:
+    return next((time for name in names if (time := milliseconds(row.get(name))) is not None), None)
+
+
+def milliseconds(value: Any) -> float | None:
+    """A time as milliseconds since 1970; times without a zone count as UTC.
+
+    >>> milliseconds("2024-03-01T09:00:00Z"), milliseconds(5.0), milliseconds("soon"), milliseconds(None)
+    (1709283600000.0, 5.0, None, None)
+    """
+    if isinstance(value, float):  # a time of a Parquet file
+        return value
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp() * 1000
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp() * 1000
+    return None
+
+
+def _text(value: Any) -> str:
+    words = "" if value is None else value if isinstance(value, str) else str(value)
+    return words if len(words) <= MOST_LETTERS else words[: MOST_LETTERS - 1] + "…"
