@@ -11,8 +11,8 @@ from ostinato.cli.failures import UsageFault
 from ostinato.cli.terminal import accent, bold, visible
 
 if TYPE_CHECKING:
-    from ostinato.live_console.console_server import Console
-    from ostinato.live_console.page_settings import Sources
+    from ostinato.live_console.server.console_server import Console
+    from ostinato.live_console.sources.page_settings import Sources
 
 _SOURCES = ("log", "matches", "metrics", "states", "input")
 
@@ -50,9 +50,9 @@ def run_console(options: argparse.Namespace) -> int:
         )
     if not 0 <= options.port <= 65_535:
         raise UsageFault("INVALID_OPTION", f"--port is a number from 0 to 65,535, not {options.port}")
-    from ostinato.live_console.console_server import open_console
-    from ostinato.live_console.page_settings import Sources
-    from ostinato.live_console.rule_terms import RuleTerms
+    from ostinato.live_console.rules.rule_terms import RuleTerms
+    from ostinato.live_console.server.console_server import open_console
+    from ostinato.live_console.sources.page_settings import Sources
 
     keys = None if options.keys is None else _names("--keys", options.keys)
     time = () if options.time is None else _names("--time", options.time)
@@ -68,8 +68,8 @@ def _names(option: str, words: str) -> tuple[str, ...]:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from ostinato.live_console.console_demo import DEMO_TERMS, Demo
-    from ostinato.live_console.console_server import open_console
+    from ostinato.live_console.demo.console_demo import DEMO_TERMS, Demo
+    from ostinato.live_console.server.console_server import open_console
 
     with tempfile.TemporaryDirectory(prefix="ostinato-console-", ignore_cleanup_errors=True) as folder:
         demo = Demo(Path(folder))

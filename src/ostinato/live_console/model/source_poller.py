@@ -6,13 +6,13 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ostinato.live_console.change_log_reader import ChangeLogReader
-from ostinato.live_console.live_model import LiveModel
-from ostinato.live_console.match_reader import MatchReader
-from ostinato.live_console.metrics_reader import MetricsReader
-from ostinato.live_console.open_states_reader import OpenStatesReader
-from ostinato.live_console.page_settings import Sources
-from ostinato.live_console.problems import Problem
+from ostinato.live_console.model.live_model import LiveModel
+from ostinato.live_console.sources.change_log_reader import ChangeLogReader
+from ostinato.live_console.sources.match_reader import MatchReader
+from ostinato.live_console.sources.metrics_reader import MetricsReader
+from ostinato.live_console.sources.open_states_reader import OpenStatesReader
+from ostinato.live_console.sources.page_settings import Sources
+from ostinato.live_console.sources.problems import Problem
 
 LOOK_EVERY_SECONDS = 0.5
 

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from ostinato.live_console.metrics_reader import StreamNumbers
+from ostinato.live_console.sources.metrics_reader import StreamNumbers
 
 _KEPT_SAMPLES = 240
 SERIES = ("matches", "open", "behind", "batch", "state", "rows")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ostinato.live_console.committed_files import CommittedFiles
-from ostinato.live_console.folder_watch import FolderWatch, inside
-from ostinato.live_console.problems import Problem, missing, unreadable
-from ostinato.live_console.sink_rows import ENDINGS, FileRows, read_sink_file
+from ostinato.live_console.sources.committed_files import CommittedFiles
+from ostinato.live_console.sources.folder_watch import FolderWatch, inside
+from ostinato.live_console.sources.problems import Problem, missing, unreadable
+from ostinato.live_console.sources.sink_rows import ENDINGS, FileRows, read_sink_file
 
 SOURCE = "matches"
 _FIRST_FILES = 500

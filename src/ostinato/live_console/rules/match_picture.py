@@ -12,7 +12,7 @@ from ostinato.clause.query.clause import MatchRecognize, Measure, Output
 from ostinato.errors import OstinatoError, QueryError
 from ostinato.explanation.explained_clauses import mentioned_columns
 from ostinato.expressions.parsing import parse_expression
-from ostinato.live_console.sink_rows import SinkRow
+from ostinato.live_console.sources.sink_rows import SinkRow
 from ostinato.local.local_clause import match_table
 from ostinato.pictures.one_match import draw_one_match
 from ostinato.pictures.plot_axis import axis_of

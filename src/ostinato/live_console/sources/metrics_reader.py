@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ostinato.live_console.problems import Problem, missing, unreadable
+from ostinato.live_console.sources.problems import Problem, missing, unreadable
 
 SOURCE = "metrics"
 _PREFIX = "ostinato_"

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 
-from ostinato.live_console.live_model import Cursor, LiveModel
+from ostinato.live_console.model.live_model import Cursor, LiveModel
 
 _LOOK_SECONDS = 0.25
 """A page gets news at most this often, however many rows come."""

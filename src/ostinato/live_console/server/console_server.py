@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ostinato.errors import EnvironmentFault
-from ostinato.live_console.live_model import LiveModel
-from ostinato.live_console.page_settings import Sources
-from ostinato.live_console.request_guard import Door
-from ostinato.live_console.rule_desk import RuleDesk
-from ostinato.live_console.rule_terms import RuleTerms
-from ostinato.live_console.source_poller import SourcePoller
+from ostinato.live_console.model.live_model import LiveModel
+from ostinato.live_console.model.source_poller import SourcePoller
+from ostinato.live_console.rules.rule_desk import RuleDesk
+from ostinato.live_console.rules.rule_terms import RuleTerms
+from ostinato.live_console.server.request_guard import Door
+from ostinato.live_console.sources.page_settings import Sources
 
 if TYPE_CHECKING:
     import uvicorn
@@ -60,7 +60,7 @@ def open_console(
     try:
         import uvicorn
 
-        from ostinato.live_console.console_app import console_app
+        from ostinato.live_console.server.console_app import console_app
     except ImportError as error:
         raise EnvironmentFault(
             "EXTRA_MISSING", f"the console needs the module {error.name}", hint="pip install 'ostinato[console]'"

@@ -1,4 +1,4 @@
-"""The stream of the demo on Spark, in a process of its own: `python -m ostinato.live_console.demo_on_spark FOLDER`.
+"""The stream of the demo on Spark, in a process of its own: `python -m ostinato.live_console.demo.demo_on_spark FOLDER`.
 
 It reads the trades and the change log of the folder, and writes sink, metrics and states. It ends when its standard
 input does, so it doesn't outlive the console.
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ostinato.errors import OstinatoError
-from ostinato.live_console.demo_engine import DELAY_US, KEYS, TIME, DemoFolders
+from ostinato.live_console.demo.demo_engine import DELAY_US, KEYS, TIME, DemoFolders
 
 READY, FAILED = "ready", "failed"
 _STATES_EVERY_SECONDS, _LOOK_EVERY_SECONDS = 4.0, 0.5

@@ -8,12 +8,12 @@ from typing import Any
 from ostinato.api.any_query import as_query
 from ostinato.api.explain import explain
 from ostinato.errors import OstinatoError, QueryError
-from ostinato.live_console.input_table import InputTable
-from ostinato.live_console.live_model import LiveModel, StoredRow
-from ostinato.live_console.match_picture import draw_match
-from ostinato.live_console.page_settings import Sources
-from ostinato.live_console.rule_terms import RuleTerms
-from ostinato.live_console.rule_trial import try_rule
+from ostinato.live_console.model.live_model import LiveModel, StoredRow
+from ostinato.live_console.rules.match_picture import draw_match
+from ostinato.live_console.rules.rule_terms import RuleTerms
+from ostinato.live_console.rules.rule_trial import try_rule
+from ostinato.live_console.sources.input_table import InputTable
+from ostinato.live_console.sources.page_settings import Sources
 from ostinato.rule_sets.change_files import versions, write_change
 from ostinato.rule_sets.declaration import Declaration
 from ostinato.rule_sets.rule_changes import RuleChange

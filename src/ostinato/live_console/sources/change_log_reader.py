@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ostinato.live_console.folder_watch import FolderWatch, SeenFile, inside
-from ostinato.live_console.problems import Problem, missing, unreadable
+from ostinato.live_console.sources.folder_watch import FolderWatch, SeenFile, inside
+from ostinato.live_console.sources.problems import Problem, missing, unreadable
 from ostinato.rule_sets.rule_changes import RuleChange, UnreadableChange, read_change
 from ostinato.rule_sets.rule_set import digest_of
 

@@ -15,15 +15,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ostinato.live_console.match_reader import NewRows
-from ostinato.live_console.metrics_reader import StreamNumbers
-from ostinato.live_console.open_states_reader import OpenStates
-from ostinato.live_console.page_settings import MOST_ROWS, Sources
-from ostinato.live_console.problems import Problem
-from ostinato.live_console.recent_count import RecentCount
-from ostinato.live_console.rule_line import RuleLine
-from ostinato.live_console.sink_rows import FileRows, SinkRow
-from ostinato.live_console.stream_series import SERIES, StreamSeries
+from ostinato.live_console.model.recent_count import RecentCount
+from ostinato.live_console.model.rule_line import RuleLine
+from ostinato.live_console.model.stream_series import SERIES, StreamSeries
+from ostinato.live_console.sources.match_reader import NewRows
+from ostinato.live_console.sources.metrics_reader import StreamNumbers
+from ostinato.live_console.sources.open_states_reader import OpenStates
+from ostinato.live_console.sources.page_settings import MOST_ROWS, Sources
+from ostinato.live_console.sources.problems import Problem
+from ostinato.live_console.sources.sink_rows import FileRows, SinkRow
 from ostinato.rule_sets.rule_changes import RuleChange
 from ostinato.rule_sets.rule_columns import ERROR, LATE, MATCH
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ostinato.live_console.folder_watch import FolderWatch, inside
-from ostinato.live_console.problems import Problem, missing, unreadable
+from ostinato.live_console.sources.folder_watch import FolderWatch, inside
+from ostinato.live_console.sources.problems import Problem, missing, unreadable
 
 SOURCE = "states"
 _MOST_BYTES = 16 << 20

@@ -16,11 +16,11 @@ from starlette.routing import Route
 from ostinato.calls.foreign_errors import error_of_ours
 from ostinato.calls.options import a_text, true_or_false, whole_number
 from ostinato.errors import OstinatoError, QueryError, unwrap
-from ostinato.live_console.event_stream import events, read_cursor
-from ostinato.live_console.live_model import LiveModel
-from ostinato.live_console.request_guard import App, Door, RequestGuard
-from ostinato.live_console.rule_desk import RuleDesk
-from ostinato.live_console.rule_trial import error_as_json
+from ostinato.live_console.model.live_model import LiveModel
+from ostinato.live_console.rules.rule_desk import RuleDesk
+from ostinato.live_console.rules.rule_trial import error_as_json
+from ostinato.live_console.server.event_stream import events, read_cursor
+from ostinato.live_console.server.request_guard import App, Door, RequestGuard
 
 _MOST_PAGES = 32
 _SCRIPTS = ("connection", "console", "details", "tiles", "timeline", "virtual_list", "words")

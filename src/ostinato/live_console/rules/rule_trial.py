@@ -11,7 +11,7 @@ import pyarrow as pa
 from ostinato.calls.interruptible import interruptible
 from ostinato.errors import OstinatoError
 from ostinato.kernels.constants import NO_TIME
-from ostinato.live_console.sink_rows import SinkRow, rows_of_table
+from ostinato.live_console.sources.sink_rows import SinkRow, rows_of_table
 from ostinato.rule_sets.declaration import Declaration
 from ostinato.rule_sets.rule_changes import RuleChange
 from ostinato.rule_sets.rule_columns import ERROR, KIND, MATCH

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ostinato.live_console.open_states_reader import OpenStates
-from ostinato.live_console.recent_count import RecentCount
-from ostinato.live_console.sink_rows import SinkRow
+from ostinato.live_console.model.recent_count import RecentCount
+from ostinato.live_console.sources.open_states_reader import OpenStates
+from ostinato.live_console.sources.sink_rows import SinkRow
 from ostinato.rule_sets.rule_changes import RuleChange
 from ostinato.rule_sets.rule_columns import ERROR, LATE, MATCH
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
-from ostinato.live_console.folder_watch import FolderWatch, SeenFile, inside
+from ostinato.live_console.sources.folder_watch import FolderWatch, SeenFile, inside
 from ostinato.rows.arrow_tables import as_table
 
 MOST_ROWS = 200_000

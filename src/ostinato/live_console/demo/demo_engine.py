@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ostinato.kernels.constants import NO_TIME
-from ostinato.live_console.demo_trades import SCHEMA, DemoTrades
-from ostinato.live_console.folder_watch import FolderWatch, inside
+from ostinato.live_console.demo.demo_trades import SCHEMA, DemoTrades
+from ostinato.live_console.sources.folder_watch import FolderWatch, inside
 from ostinato.rule_sets.declaration import Declaration
 from ostinato.rule_sets.open_rules import open_rules
 from ostinato.rule_sets.rules_core import RulesCore, RulesStep

@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ostinato.live_console.demo_engine import KEYS, TIME, DemoEngine, DemoFolders, EventFiles
-from ostinato.live_console.demo_on_spark import FAILED, READY
-from ostinato.live_console.demo_rules import write_demo_rules
-from ostinato.live_console.demo_trades import DemoTrades
-from ostinato.live_console.page_settings import Sources
-from ostinato.live_console.rule_terms import RuleTerms
+from ostinato.live_console.demo.demo_engine import KEYS, TIME, DemoEngine, DemoFolders, EventFiles
+from ostinato.live_console.demo.demo_on_spark import FAILED, READY
+from ostinato.live_console.demo.demo_rules import write_demo_rules
+from ostinato.live_console.demo.demo_trades import DemoTrades
+from ostinato.live_console.rules.rule_terms import RuleTerms
+from ostinato.live_console.sources.page_settings import Sources
 
 DEMO_TERMS = RuleTerms(KEYS, TIME)
 IN_PROCESS, ON_SPARK = "in process", "spark"
@@ -130,4 +130,4 @@ class Demo:
 def _command(folder: Path) -> tuple[str, ...]:
     if importlib.util.find_spec("pyspark") is None:
         return ()
-    return (sys.executable, "-m", "ostinato.live_console.demo_on_spark", str(folder))
+    return (sys.executable, "-m", "ostinato.live_console.demo.demo_on_spark", str(folder))

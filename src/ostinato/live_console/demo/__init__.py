@@ -1,0 +1,1 @@
+"""Generated trades and rules: in process first, then on Spark."""

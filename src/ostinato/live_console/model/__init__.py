@@ -1,0 +1,1 @@
+"""News of the sources -> the state of the page, and its differences."""

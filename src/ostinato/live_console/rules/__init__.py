@@ -1,0 +1,1 @@
+"""Rules as the page edits them: tests on a table, pictures, new versions."""

@@ -1,0 +1,1 @@
+"""The state of the page -> a guarded web application, and its server."""
