@@ -22,6 +22,7 @@ COMMANDS = ["", "run", "demo", "explain", "why-not", "rules", "bench", "doctor",
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", ["", "run", "demo", "explain", "console", "bench", "doctor", "warm", "archive"])
 def test_help_is_no_error(capsys, command) -> None:
     code, out, err = run(capsys, *command.split(), "--help")
     assert (code, err) == (0, "")

@@ -37,6 +37,8 @@ def add_console_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_console(options: argparse.Namespace) -> int:
     """Serves the page until Ctrl-C."""
+    if not 0 <= options.port <= 65_535:
+        raise UsageFault("INVALID_OPTION", f"--port is a number from 0 to 65,535, not {options.port}")
     given = [name for name in _SOURCES if getattr(options, name) is not None]
     if options.demo:
         if given:
@@ -48,8 +50,6 @@ def run_console(options: argparse.Namespace) -> int:
             "the console needs at least one of --log, --matches and --metrics",
             hint="ostinato console --demo shows one without any",
         )
-    if not 0 <= options.port <= 65_535:
-        raise UsageFault("INVALID_OPTION", f"--port is a number from 0 to 65,535, not {options.port}")
     from ostinato.live_console.rules.rule_terms import RuleTerms
     from ostinato.live_console.server.console_server import open_console
     from ostinato.live_console.sources.page_settings import Sources

@@ -1,4 +1,4 @@
-"""The stream of the demo on Spark, in a process of its own: `python -m ostinato.live_console.demo.demo_on_spark FOLDER`.
+"""The demo on Spark, in a process of its own: `python -m ostinato.live_console.demo.demo_on_spark FOLDER`.
 
 It reads the trades and the change log of the folder, and writes sink, metrics and states. It ends when its standard
 input does, so it doesn't outlive the console.

@@ -87,10 +87,14 @@ class SourcePoller:
         if self._thread is not None:
             self._thread.join(timeout=5)
 
+    def run_once(self) -> None:
+        """A round whose defects become a problem of the page: it must not stop silently."""
+        try:
+            self.look()
+        except Exception as error:
+            self.model.take_problems([Problem("console", "INTERNAL_ERROR", f"{type(error).__name__}: {error}")])
+
     def _run(self) -> None:
         while not self._stopped.is_set():
-            try:
-                self.look()
-            except Exception as error:  # a defect must not stop the page silently
-                self.model.take_problems([Problem("console", "INTERNAL_ERROR", f"{type(error).__name__}: {error}")])
+            self.run_once()
             self._stopped.wait(LOOK_EVERY_SECONDS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from importlib.resources import files
 from typing import Any
@@ -38,9 +37,10 @@ _TYPES = {
 }
 
 
-def console_app(model: LiveModel, desk: RuleDesk, door: Door) -> App:
-    """The application, guarded. Every answer of `/api` is JSON, an event stream or a picture."""
-    pages = _OpenPages(model)
+def console_app(model: LiveModel, desk: RuleDesk, door: Door, is_closing: Callable[[], bool] = lambda: False) -> App:
+    """The application, guarded. Every answer of `/api` is JSON, an event stream or a picture. Event streams end when
+    the server is closing."""
+    pages = _OpenPages(model, is_closing)
     routes = [
         *(Route(path, _static(name)) for path, name in _FILES.items()),
         Route("/api/events", pages.listen),
@@ -57,8 +57,9 @@ def console_app(model: LiveModel, desk: RuleDesk, door: Door) -> App:
 class _OpenPages:
     """The pages that listen, up to a limit."""
 
-    def __init__(self, model: LiveModel) -> None:
+    def __init__(self, model: LiveModel, is_closing: Callable[[], bool]) -> None:
         self._model = model
+        self._is_closing = is_closing
         self._count = 0
 
     async def listen(self, request: Request) -> Response:
@@ -67,15 +68,14 @@ class _OpenPages:
             error = QueryError("TOO_MANY_PAGES", f"{self._count} pages are open already", hint="close one of them")
             return JSONResponse({"error": error_as_json(error)}, status_code=503)
         cursor = read_cursor(request.headers.get("last-event-id", ""))
-        return StreamingResponse(self._counted(events(self._model, cursor)), media_type="text/event-stream")
+        stream = events(self._model, cursor, is_closing=self._is_closing)
+        return StreamingResponse(self._counted(stream), media_type="text/event-stream")
 
     async def _counted(self, stream: AsyncIterator[str]) -> AsyncIterator[str]:
         self._count += 1
         try:
             async for event in stream:
                 yield event
-        except asyncio.CancelledError:  # the server stops
-            return
         finally:
             self._count -= 1
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import uvicorn
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8765
-_WIND_DOWN_SECONDS = 1
+_WIND_DOWN_SECONDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,8 @@ def open_console(
     token = secrets.token_urlsafe(24)
     model = LiveModel(sources)
     actual_port = bound.getsockname()[1]
-    app = console_app(model, RuleDesk(model, terms), Door.at(host, actual_port, token))
+    door = Door.at(host, actual_port, token)
+    app = console_app(model, RuleDesk(model, terms), door, lambda: server.should_exit)
     config = uvicorn.Config(
         app,
         log_level="warning",
@@ -80,10 +81,11 @@ def open_console(
         timeout_graceful_shutdown=_WIND_DOWN_SECONDS,
         timeout_keep_alive=5,
     )
+    server = uvicorn.Server(config)
     shown = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host
     shown = f"[{shown}]" if ":" in shown else shown
     address = f"http://{shown}:{actual_port}/#token={token}"
-    return Console(address, model, uvicorn.Server(config), bound, SourcePoller(model, each_round=each_round))
+    return Console(address, model, server, bound, SourcePoller(model, each_round=each_round))
 
 
 def _bound(host: str, port: int) -> socket.socket:
@@ -92,6 +94,7 @@ def _bound(host: str, port: int) -> socket.socket:
         bound = socket.socket(family, kind, protocol)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
+        bound.listen()  # a browser that is faster than the server waits
     except OSError as error:
         raise EnvironmentFault(
             "PORT_NOT_FREE",

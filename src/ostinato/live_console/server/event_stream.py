@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from ostinato.live_console.model.live_model import Cursor, LiveModel
 
@@ -15,10 +15,14 @@ _HEARTBEAT_SECONDS = 10.0
 """A sign of life, which also finds out that a page is gone."""
 
 
-async def events(model: LiveModel, cursor: Cursor) -> AsyncIterator[str]:
-    """Never ends by itself. A slow page delays nobody: its next difference holds all that has come."""
+def _never() -> bool:
+    return False
+
+
+async def events(model: LiveModel, cursor: Cursor, *, is_closing: Callable[[], bool] = _never) -> AsyncIterator[str]:
+    """Ends when the server closes. A slow page delays nobody: its next difference holds all that has come."""
     silent = 0.0
-    while True:
+    while not is_closing():
         news = model.delta(cursor)
         if news is None:
             pause = _LOOK_SECONDS

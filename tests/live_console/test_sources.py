@@ -1,0 +1,352 @@
+"""Readers of the console's sources: every file once, nothing outside the folder, no file stops the others."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.live_console.console_files import START, TWICE, Clock, metrics_text, output_row, write_rows
+
+import ostinato as ost
+from ostinato.live_console.sources import match_reader
+from ostinato.live_console.sources.change_log_reader import ChangeLogReader
+from ostinato.live_console.sources.folder_watch import FolderWatch, inside
+from ostinato.live_console.sources.input_table import InputTable
+from ostinato.live_console.sources.match_reader import MatchReader
+from ostinato.live_console.sources.metrics_reader import MetricsReader, read_metrics
+from ostinato.live_console.sources.open_states_reader import OpenStatesReader
+from ostinato.live_console.sources.sink_rows import read_sink_file
+
+
+def codes(problems) -> list[str]:
+    return [problem.code for problem in problems]
+
+
+# --- folders ---
+
+
+def test_a_folder_tells_each_file_once_and_edited_ones_again(tmp_path: Path) -> None:
+    watch = FolderWatch(tmp_path, (".json",), depth=1)
+    (tmp_path / "a.json").write_text("1")
+    (tmp_path / "day=1").mkdir()
+    (tmp_path / "day=1" / "b.json").write_text("1")
+    assert {file.name for file in watch.look().new} == {"a.json", "day=1/b.json"}
+    (tmp_path / "a.json").write_text("22")
+    (tmp_path / "day=1" / "b.json").unlink()
+    listing = watch.look()
+    assert (listing.new, [file.name for file in listing.edited], listing.removed) == ((), ["a.json"], ("day=1/b.json",))
+
+
+def test_links_and_hidden_names_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "secret.json").write_text("1")
+    folder = tmp_path / "log"
+    folder.mkdir()
+    (folder / "link.json").symlink_to(tmp_path / "secret.json")
+    (folder / "more").symlink_to(tmp_path)
+    (folder / ".hidden.json").write_text("1")
+    (folder / "_spark.json").write_text("1")
+    assert FolderWatch(folder, (".json",), depth=3).look().new == ()
+    with pytest.raises(PermissionError):
+        inside(folder, "link.json")
+
+
+# --- sinks ---
+
+
+def test_rows_of_rules_in_parquet(tmp_path: Path) -> None:
+    rows = [output_row(number=at) for at in range(5)] + [output_row("twice", "error", 5)]
+    found = read_sink_file(write_rows(tmp_path / "part.parquet", rows), "part.parquet", 3)
+    assert dict(found.counts) == {("twice", "match"): 5, ("twice", "error"): 1}
+    assert [row.kind for row in found.last] == ["match", "match", "error"]
+    row = found.last[0]
+    assert (row.keys, row.began_ms, row.measures) == (
+        (("user", "user-3"),),
+        START.timestamp() * 1000 + 180_000,
+        '{"total": 3}',
+    )
+
+
+def test_rows_of_rules_as_json_lines_give_the_same(tmp_path: Path) -> None:
+    rows = [output_row(number=at) for at in range(3)]
+    of_parquet = read_sink_file(write_rows(tmp_path / "part.parquet", rows), "part.parquet", 9)
+    times = ("began", "ended", "decided")
+    lines = [
+        json.dumps({name: f"{value:%Y-%m-%dT%H:%M:%SZ}" if name in times else value for name, value in row.items()})
+        for row in rows
+    ]
+    with gzip.open(tmp_path / "part.json.gz", "wt") as file:
+        file.write("\n".join(lines) + "\n\n")
+    assert read_sink_file(tmp_path / "part.json.gz", "part.json.gz", 9) == of_parquet
+
+
+def test_rows_of_another_query_are_matches_without_a_rule(tmp_path: Path) -> None:
+    table = pa.table({"symbol": ["ACME"], "began": pa.array([START], pa.timestamp("us", "UTC")), "bottom": [6.5]})
+    pq.write_table(table, tmp_path / "part.parquet")
+    found = read_sink_file(tmp_path / "part.parquet", "part.parquet", 9)
+    assert (dict(found.counts), found.is_of_rules) == ({("", "match"): 1}, False)
+    assert json.loads(found.last[0].measures) == {"symbol": "ACME", "began": "2024-03-01T09:00:00Z", "bottom": 6.5}
+    assert found.last[0].began_ms == START.timestamp() * 1000
+
+
+def test_partition_columns_come_from_the_path(tmp_path: Path) -> None:
+    name = "rule=a%2Fb/part.parquet"
+    path = tmp_path / name
+    path.parent.mkdir()
+    rows = pa.Table.from_pylist([output_row()]).drop_columns(["rule"])
+    pq.write_table(rows, path)
+    found = read_sink_file(path, name, 9)
+    assert (dict(found.counts), found.last[0].rule) == ({("a/b", "match"): 1}, "a/b")
+
+
+def test_each_file_is_read_once(tmp_path: Path) -> None:
+    reader = MatchReader(tmp_path, 100)
+    assert reader.look().files == ()
+    write_rows(tmp_path / "one.parquet", [output_row()])
+    assert len(reader.look().files) == 1
+    assert reader.look().files == ()
+    write_rows(tmp_path / "two.parquet", [output_row(number=1)])
+    assert [row.match_id for file in reader.look().files for row in file.last] == [f"{1:032x}"]
+
+
+def test_a_half_written_file_is_a_problem_until_it_is_whole(tmp_path: Path) -> None:
+    whole = write_rows(tmp_path / "elsewhere" / "x.parquet", [output_row()]).read_bytes()
+    sink = tmp_path / "sink"
+    sink.mkdir()
+    (sink / "half.parquet").write_bytes(whole[: len(whole) // 2])
+    write_rows(sink / "good.parquet", [output_row("other")])
+    reader = MatchReader(sink, 100)
+    news = reader.look()
+    assert (len(news.files), codes(news.problems)) == (1, ["SOURCE_NOT_READABLE"])
+    assert str(tmp_path) not in news.problems[0].message
+    (sink / "half.parquet").write_bytes(whole)
+    news = reader.look()
+    assert (len(news.files), news.problems) == (1, ())
+
+
+def test_a_file_that_stays_broken_is_tried_a_limited_number_of_times(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(match_reader, "_ATTEMPTS", 2)
+    tried = []
+    real = match_reader.read_sink_file
+    monkeypatch.setattr(match_reader, "read_sink_file", lambda *args: tried.append(args) or real(*args))
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1")
+    reader = MatchReader(tmp_path, 100)
+    assert [codes(reader.look().problems) for _ in range(4)] == [["SOURCE_NOT_READABLE"]] * 4
+    assert len(tried) == 2
+
+
+def test_a_sink_that_is_missing_is_waited_for(tmp_path: Path) -> None:
+    reader = MatchReader(tmp_path / "sink", 100)
+    assert codes(reader.look().problems) == ["SOURCE_MISSING"]
+    write_rows(tmp_path / "sink" / "a.parquet", [output_row()])
+    news = reader.look()
+    assert (len(news.files), news.problems, news.is_backlog) == (1, (), False)
+
+
+def test_a_folder_without_permission_is_a_problem(tmp_path: Path, monkeypatch) -> None:
+    def refused(_):
+        raise PermissionError(13, "Permission denied")
+
+    reader = MatchReader(tmp_path, 100)
+    monkeypatch.setattr(os, "scandir", refused)
+    news = reader.look()
+    assert codes(news.problems) == ["SOURCE_NOT_READABLE"]
+    assert "Permission denied" in news.problems[0].message
+    assert codes(ChangeLogReader(tmp_path).look().problems) == ["SOURCE_NOT_READABLE"]
+
+
+def test_of_a_large_sink_the_newest_files_are_read(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(match_reader, "_FIRST_FILES", 2)
+    for at in range(5):
+        path = write_rows(tmp_path / f"{at}.parquet", [output_row(number=at)])
+        os.utime(path, (at + 1, at + 1))
+    reader = MatchReader(tmp_path, 100)
+    news = reader.look()
+    assert (news.skipped_files, [row.match_id[-1] for file in news.files for row in file.last]) == (3, ["3", "4"])
+    write_rows(tmp_path / "5.parquet", [output_row(number=5)])
+    assert reader.look().skipped_files == 3
+
+
+def test_a_look_ends_after_a_while_and_the_next_one_goes_on(tmp_path: Path) -> None:
+    for at in range(3):
+        write_rows(tmp_path / f"{at}.parquet", [output_row(number=at)])
+    clock = Clock()
+
+    def tick() -> float:
+        clock.now += 0.3
+        return clock.now
+
+    reader = MatchReader(tmp_path, 100, clock=tick)
+    looks = [reader.look() for _ in range(3)]
+    assert [(len(look.files), look.waiting_files) for look in looks] == [(1, 2), (1, 1), (1, 0)]
+    assert [look.is_backlog for look in looks] == [True, True, True]
+    assert not reader.look().is_backlog
+
+
+# --- Spark's log of a sink ---
+
+
+def commit(sink: Path, batch: str, *names: str, root: str | None = None) -> None:
+    log = sink / "_spark_metadata"
+    log.mkdir(parents=True, exist_ok=True)
+    entries = [{"path": f"file://{root or sink}/{name}", "action": "add"} for name in names]
+    (log / batch).write_text("\n".join(["v1", *map(json.dumps, entries)]))
+
+
+def test_only_files_that_spark_has_committed_count(tmp_path: Path) -> None:
+    for name in ("a", "b", "left-over", "c"):
+        write_rows(tmp_path / f"{name}.parquet", [output_row(name)])
+    commit(tmp_path, "0", "a.parquet")
+    reader = MatchReader(tmp_path, 100)
+
+    def rules() -> list[str]:
+        return [row.rule for file in reader.look().files for row in file.last]
+
+    assert rules() == ["a"]
+    commit(tmp_path, "1", "b.parquet")
+    assert rules() == ["b"]
+    commit(tmp_path, "2.compact", "a.parquet", "b.parquet", "c.parquet")
+    assert rules() == ["c"]
+    assert [row.rule for file in MatchReader(tmp_path, 100).look().files for row in file.last] == ["a", "b", "c"]
+
+
+def test_a_path_in_sparks_log_never_leads_out_of_the_sink(tmp_path: Path) -> None:
+    write_rows(tmp_path / "secret.parquet", [output_row("secret")])
+    sink = tmp_path / "sink"
+    commit(sink, "0", "../secret.parquet")
+    news = MatchReader(sink, 100).look()
+    assert (news.files, codes(news.problems)) == ((), ["SOURCE_NOT_READABLE"])
+
+
+def test_a_broken_log_of_spark_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "_spark_metadata").mkdir()
+    (tmp_path / "_spark_metadata" / "0").write_text("v1\n{")
+    assert codes(MatchReader(tmp_path, 100).look().problems) == ["SOURCE_NOT_READABLE"]
+
+
+# --- change log ---
+
+
+def test_changes_are_read_once(tmp_path: Path) -> None:
+    ost.write_rule(tmp_path, "twice", TWICE)
+    reader = ChangeLogReader(tmp_path)
+    assert [(change.id, change.version) for change in reader.look().changes] == [("twice", 1)]
+    ost.suspend_rule(tmp_path, "twice", "too slow")
+    (change,) = reader.look().changes
+    assert (change.version, change.enabled, change.options.reason) == (2, False, "too slow")
+    assert reader.look() == reader.look()
+
+
+def test_a_log_edited_by_hand_is_named_and_the_rest_goes_on(tmp_path: Path) -> None:
+    ost.write_rule(tmp_path, "twice", TWICE)
+    ost.write_rule(tmp_path, "gone", TWICE)
+    reader = ChangeLogReader(tmp_path)
+    reader.look()
+    (tmp_path / "twice.v00000001.json").write_text('{"id": "twice", "version": 1, "text": "PATTERN (A) "}')
+    (tmp_path / "gone.v00000001.json").unlink()
+    (tmp_path / "typo.json").write_text('{"id": "typo", "version": 1, "text": "PATTERN (A)", "enabeld": false}')
+    (tmp_path / "noise.json").write_text("{")
+    (tmp_path / "two.json").write_text('{"id": "twice", "version": 1, "text": "PATTERN (B)"}')
+    (tmp_path / "good.json").write_text('{"id": "good", "version": 1, "text": "PATTERN (A)"}')
+    news = reader.look()
+    assert [change.id for change in news.changes] == ["good"]
+    assert sorted(codes(news.problems)) == [
+        "INVALID_RULE",
+        "INVALID_RULE",
+        "RULE_FILE_EDITED",
+        "RULE_FILE_REMOVED",
+        "RULE_VERSION_EXISTS",
+    ]
+    assert any("did you mean 'enabled'" in problem.hint for problem in news.problems)
+
+
+# --- metrics ---
+
+
+def test_numbers_of_several_clauses_are_added_up() -> None:
+    text = (
+        "# HELP ostinato_rows_total Rows\n"
+        + metrics_text(rows_total=3)
+        + 'ostinato_rows_total{query="alerts",clause="c2"} 4\n'
+        + 'ostinato_batch_seconds{query="alerts",phase="addBatch"} 0.5\n'
+        + 'ostinato_rule_seconds_total{query="alerts",rule="a \\"b\\"\\\\n\\n"} 1.5\n'
+        + "other_metric{} 3\n"
+    )
+    numbers = read_metrics(text)
+    assert numbers.sum("rows_total") == 7
+    assert (numbers.phases, numbers.rule_seconds) == ({"alerts": {"addBatch": 0.5}}, {'a "b"\\n\n': 1.5})
+    assert numbers.sum("late_rows_total") is numbers.most("open_runs") is numbers.least("watermark_seconds") is None
+
+
+def test_metrics_are_read_when_the_file_was_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "stream.prom"
+    reader = MetricsReader(file)
+    assert codes(reader.look().problems) == ["SOURCE_MISSING"]
+    file.write_text(metrics_text(rows_total=1))
+    first = reader.look().numbers
+    assert first is not None and first.sum("rows_total") == 1
+    assert reader.look().numbers is None
+    file.write_text("ostinato_rows_total what\n")
+    assert codes(reader.look().problems) == ["SOURCE_NOT_READABLE"]
+    file.write_text(metrics_text(rows_total=22))
+    again = reader.look()
+    assert again.numbers is not None and (again.numbers.sum("rows_total"), again.problems) == (22, ())
+
+
+def test_metrics_of_a_stream_are_read_back() -> None:
+    pytest.importorskip("pyspark")
+    from ostinato.spark.streams.stream_metrics import QueryMetrics, StreamMetrics
+
+    metrics = StreamMetrics()
+    query = metrics.queries["1"] = QueryMetrics('night "shift"\n')
+    query.of_clause["c1"] = {"rows_total": 5, "open_runs": 2}
+    query.of_rule = {"a\\b": 0.25}
+    query.of_phase = {"triggerExecution": 1.5}
+    numbers = read_metrics(metrics.text())
+    assert numbers.totals['night "shift"\n'] == {"rows_total": 5, "open_runs": 2, "batches_total": 0}
+    assert (numbers.rule_seconds, numbers.phases) == ({"a\\b": 0.25}, {'night "shift"\n': {"triggerExecution": 1.5}})
+
+
+# --- states, input ---
+
+
+def test_open_states_stay_while_spark_replaces_the_files(tmp_path: Path) -> None:
+    folder = tmp_path / "states"
+    reader = OpenStatesReader(folder)
+    assert codes(reader.look().problems) == ["SOURCE_MISSING"]
+    folder.mkdir()
+    rows = [{"rule": "r", "keys": 3, "status": "active"}, {"rule": "r", "state": 1, "variable": "B", "keys": 2}]
+    (folder / "part-0.json").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    found = reader.look().rules
+    assert found is not None and (found["r"].keys, found["r"].states) == (3, ((1, "B", 2),))
+    (folder / "part-0.json").unlink()
+    assert reader.look().rules is None
+    (folder / "part-1.json").write_text('{"rule": "r", "keys": 9, "status": "active"}\n')
+    found = reader.look().rules
+    assert found is not None and found["r"].keys == 9
+    (folder / "part-1.json").write_text("[]\n")
+    assert codes(reader.look().problems) == ["SOURCE_NOT_READABLE"]
+
+
+def test_the_newest_rows_of_an_input(tmp_path: Path) -> None:
+    for at in range(3):
+        pq.write_table(pa.table({"n": [at, at]}), tmp_path / f"{at}.parquet")
+        os.utime(tmp_path / f"{at}.parquet", (at + 1, at + 1))
+    table = InputTable(tmp_path, most_rows=3)
+    assert table.read()["n"].to_pylist() == [1, 2, 2]
+    assert table.read() is table.read()
+    (tmp_path / "half.parquet").write_bytes(b"PAR1")
+    assert table.read()["n"].to_pylist() == [1, 2, 2]
+
+
+def test_an_input_that_cant_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ost.QueryError, match="SOURCE_MISSING"):
+        InputTable(tmp_path).read()
+    with pytest.raises(ost.QueryError, match="SOURCE_NOT_READABLE"):
+        InputTable(tmp_path / "none.parquet").read()
+    (tmp_path / "rows.csv").write_text("ts,n\n2024-03-01 09:00:00,1\n")
+    assert InputTable(tmp_path / "rows.csv").read().column_names == ["ts", "n"]
