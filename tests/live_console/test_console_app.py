@@ -208,3 +208,17 @@ def test_web_sockets_are_refused() -> None:
     guard = RequestGuard(lambda *_: None, Door.at("127.0.0.1", 1, TOKEN))  # type: ignore[arg-type,return-value]
     with pytest.raises(ost.QueryError, match="REQUEST_REFUSED"):
         asyncio.run(guard({"type": "websocket"}, None, None))  # type: ignore[arg-type]
+
+
+def test_every_file_of_the_page_is_part_of_the_package() -> None:
+    """setuptools takes the files whose endings pyproject.toml lists, and the application serves each of them."""
+    import tomllib
+
+    root = Path(ost.__file__).parent
+    pyproject = tomllib.loads((root.parent.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    endings = pyproject["tool"]["setuptools"]["package-data"]["ostinato"]
+    from ostinato.live_console.server.console_app import PAGE_FILES
+
+    files = {path.name for path in (root / "live_console" / "page").iterdir()}
+    assert files == set(PAGE_FILES.values())
+    assert all(f"**/*{Path(name).suffix}" in endings for name in files)

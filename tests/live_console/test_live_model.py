@@ -69,7 +69,7 @@ MOVES = st.lists(
         st.tuples(st.just("change"), st.integers(1, 4), st.sampled_from("abc")),
         st.tuples(st.just("numbers"), st.integers(0, 9), st.sampled_from("abc")),
         st.tuples(st.just("states"), st.integers(0, 9), st.sampled_from("abc")),
-        st.tuples(st.just("problem"), st.integers(0, 2), st.just("")),
+        st.tuples(st.just("problem"), st.integers(0, 2), st.sampled_from("ab")),
         st.tuples(st.just("time"), st.integers(1, 30), st.just("")),
         st.tuples(st.just("follow"), st.integers(1, 3), st.just("")),
         st.tuples(st.just("restart"), st.just(0), st.just("")),
@@ -95,7 +95,7 @@ def test_differences_add_up_to_what_a_new_page_gets(moves: list[tuple[str, int, 
             case "states":
                 model.take_states({name: OpenStates(number, "active")})
             case "problem":
-                model.take_problems([Problem("x", "CODE", str(at)) for at in range(number)])
+                model.take_problems([Problem("x", "CODE", f"{name} {at}") for at in range(number)])
             case "time":
                 clock.now += number
                 model.pass_time()
@@ -139,6 +139,15 @@ def test_memory_is_bounded(monkeypatch) -> None:
     assert (stored := model.row(41)) is not None and stored.number == 41
 
 
+def test_problems_are_those_of_now() -> None:
+    model = LiveModel(Sources(), clock=Clock())
+    page = Page(model)
+    for codes in (["ONE"], ["TWO"], ["TWO"], [], ["ONE", "TWO"]):
+        model.take_problems([Problem("x", code, "") for code in codes])
+        page.follow()
+        assert [problem["code"] for problem in page.problems] == codes
+
+
 def test_rates_leave_out_what_was_there_before(monkeypatch) -> None:
     clock = Clock()
     model = LiveModel(Sources(), clock=clock)
@@ -178,6 +187,25 @@ def test_the_status_of_a_rule() -> None:
     assert line.status() == ("suspended", "too slow")
     line.take_change(change(5, enabled=False))
     assert line.status() == ("removed", "")
+
+
+def test_reports_that_dont_concern_the_version_in_force() -> None:
+    line = RuleLine("r")
+    line.take_change(change(1))
+    line.take_report(sink_row(kind="rule_rejected", version=1, message="RULE_VERSION_EXISTS: another content"))
+    assert line.status() == ("enabled", "")
+    line.take_report(sink_row(kind="rule_rejected", version=1, message="UNKNOWN_COLUMN: x"))
+    assert line.status()[0] == "rejected"
+    line.take_report(sink_row(kind="rule_changed", version=1, message="added"))
+    assert line.status() == ("enabled", "")
+
+
+def test_a_report_about_no_rule_is_a_row_only() -> None:
+    model = LiveModel(Sources(), clock=Clock())
+    model.take_rows(one_file(sink_row("", "rule_rejected", message="INVALID_RULE: no JSON")))
+    page = Page(model)
+    page.follow()
+    assert (len(page.rows), page.rules) == (1, {})
 
 
 def test_the_status_doesnt_depend_on_the_order_of_the_log() -> None:

@@ -13,6 +13,7 @@ from tests.live_console.console_files import START, TWICE, event_rows, output_ro
 import ostinato as ost
 from ostinato.live_console.model.live_model import LiveModel
 from ostinato.live_console.model.source_poller import SourcePoller
+from ostinato.live_console.rules import rule_trial
 from ostinato.live_console.rules.rule_desk import RuleDesk
 from ostinato.live_console.rules.rule_terms import RuleTerms
 from ostinato.live_console.sources.page_settings import Sources
@@ -57,6 +58,12 @@ def test_a_rule_that_a_stream_would_reject_shows_its_caret(desk: RuleDesk) -> No
 def test_bad_rows_are_counted(desk: RuleDesk) -> None:
     found = desk.test("new", "MEASURES 1 AS x PATTERN (A) DEFINE A AS amount / (amount - 10) > 1")
     assert (found["errors"], found["shown"][0]["kind"]) == (1, "error")
+
+
+def test_a_test_that_takes_too_long_ends(desk: RuleDesk, monkeypatch) -> None:
+    monkeypatch.setattr(rule_trial, "_LONGEST_TEST", "1 millisecond")
+    with pytest.raises(ost.OstinatoError, match="DEADLINE_PASSED"):
+        desk.test("new", "MEASURES 1 AS x PATTERN (A B* C) DEFINE B AS amount > PREV(amount), C AS amount < 0")
 
 
 def test_a_funnel_can_be_tested_too(desk: RuleDesk) -> None:

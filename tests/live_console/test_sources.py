@@ -214,6 +214,15 @@ def test_only_files_that_spark_has_committed_count(tmp_path: Path) -> None:
     assert [row.rule for file in MatchReader(tmp_path, 100).look().files for row in file.last] == ["a", "b", "c"]
 
 
+def test_files_from_before_sparks_log_arent_read_twice(tmp_path: Path) -> None:
+    write_rows(tmp_path / "a.parquet", [output_row("a")])
+    reader = MatchReader(tmp_path, 100)
+    assert len(reader.look().files) == 1
+    write_rows(tmp_path / "b.parquet", [output_row("b")])
+    commit(tmp_path, "0", "a.parquet", "b.parquet")
+    assert [row.rule for file in reader.look().files for row in file.last] == ["b"]
+
+
 def test_a_path_in_sparks_log_never_leads_out_of_the_sink(tmp_path: Path) -> None:
     write_rows(tmp_path / "secret.parquet", [output_row("secret")])
     sink = tmp_path / "sink"

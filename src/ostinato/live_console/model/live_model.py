@@ -131,7 +131,7 @@ class LiveModel:
         for row in file.last:
             self._row_number += 1
             self._rows.append(StoredRow(self._row_number, round(now * 1000), row))
-            if row.kind.startswith("rule_") and (line := self._line(row.rule)) is not None:
+            if row.rule and row.kind.startswith("rule_") and (line := self._line(row.rule)) is not None:
                 line.take_report(row)
 
     def take_changes(self, changes: Iterable[RuleChange]) -> None:

@@ -11,6 +11,8 @@ from ostinato.live_console.sources.sink_rows import SinkRow
 from ostinato.rule_sets.rule_changes import RuleChange
 from ostinato.rule_sets.rule_columns import ERROR, LATE, MATCH
 
+_SECOND_CONTENT = "RULE_VERSION_EXISTS"
+"""Rejects another content of a version. The first content counts."""
 _MOST_VERSIONS = 8
 """The highest versions of a rule that are remembered."""
 
@@ -39,7 +41,12 @@ class RuleLine:
 
     def take_report(self, row: SinkRow) -> None:
         """A row that says what happened to a version."""
-        if row.version is None or row.kind not in ("rule_rejected", "rule_suspended"):
+        if row.version is None:
+            return
+        if row.kind == "rule_changed":  # another stream may take a version that an earlier one rejected
+            self.rejected.pop(row.version, None)
+            return
+        if row.kind not in ("rule_rejected", "rule_suspended") or row.message.startswith(_SECOND_CONTENT):
             return
         reports = self.rejected if row.kind == "rule_rejected" else self.suspended
         reports[row.version] = row.message

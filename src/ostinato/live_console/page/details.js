@@ -62,6 +62,9 @@ export async function openRow(row, sources) {
     return;
   }
   if (mine !== shown) return;
+  const isDrawn = sources.table && (all.kind === "match" || all.kind === "unmatched");
+  const place = make("div", "drawing");
+  if (isDrawn) host.append(place);
   const keys = all.keys.map(([name, value]) => [name, value ?? "NULL"]);
   host.append(
     pairs([
@@ -75,8 +78,7 @@ export async function openRow(row, sources) {
   );
   if (all.message) host.append(make("pre", "", visible(all.message)));
   if (all.measures) host.append(make("h4", "", "Measures"), measures(all.measures));
-  if (sources.table && (all.kind === "match" || all.kind === "unmatched")) {
-    const place = host.appendChild(make("div"));
+  if (isDrawn) {
     place.append(say("drawing"));
     await addPicture(`/api/rows/${row.number}/picture`, `The match of ${visible(row.rule)} on its rows`, mine, place);
   }

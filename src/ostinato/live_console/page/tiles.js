@@ -3,6 +3,7 @@ import { bytes, count, make, seconds, time } from "./words.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const KEPT = 240;
+const RATES = ["matches", "rows"];
 const TILES = [
   ["Matches", "matches", (t) => count(t.matches), (t) => `${count(t.per_minute)} in a minute`],
   ["Rows read", "rows", (t) => count(t.rows), (t) => rate(t)],
@@ -11,7 +12,7 @@ const TILES = [
   ["Micro-batch", "batch", (t) => seconds(t.batch), (t) => (t.processing === null ? "" : `processing ${seconds(t.processing)}`)],
   ["State", "state", (t) => bytes(t.state), (t) => (t.waiting ? `${count(t.waiting)} rows wait` : "")],
   ["Late rows", null, (t) => count(t.late ?? (t.late_shown || null)), (t) => (t.late === null ? "no metrics" : ""), (t) => t.late > 0],
-  ["Bad rows", null, (t) => count(t.errors), (t) => `${count(t.rejected)} rejected rules`, (t) => t.errors > 0],
+  ["Bad rows", null, (t) => count(t.errors), (t) => (t.rejected === 1 ? "1 rejected rule" : `${count(t.rejected)} rejected rules`), (t) => t.errors > 0],
 ];
 
 const rate = (tiles) => {
@@ -52,7 +53,7 @@ export class Tiles {
       set(tile.strong, tile.value(numbers));
       set(tile.small, tile.more(numbers));
       tile.box.classList.toggle("alarm", Boolean(tile.alarms?.(numbers)));
-      if (tile.series) tile.line.setAttribute("points", points(this.samples, this.columns.indexOf(tile.series)));
+      if (tile.series) tile.line.setAttribute("points", points(this.samples, this.columns.indexOf(tile.series), RATES.includes(tile.series)));
     }
   }
 }
@@ -61,8 +62,17 @@ function set(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-function points(samples, column) {
-  const known = samples.map((sample) => sample[column]);
+const SMOOTHED = 5;
+
+/** The mean of the last samples: files come once a micro-batch, and would give a comb. */
+function smooth(values, at) {
+  const known = values.slice(Math.max(0, at - SMOOTHED + 1), at + 1).filter((value) => value !== null);
+  return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : null;
+}
+
+function points(samples, column, isRate) {
+  const raw = samples.map((sample) => sample[column]);
+  const known = isRate ? raw.map((_, at) => smooth(raw, at)) : raw;
   const values = known.filter((value) => value !== null);
   if (values.length < 2) return "";
   const low = Math.min(0, ...values);

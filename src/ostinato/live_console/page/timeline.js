@@ -2,7 +2,6 @@
 import { clock, colour, count, day, visible } from "./words.js";
 
 const LANES = 8;
-const LEFT = 118;
 const RIGHT = 14;
 const BOTTOM = 24;
 
@@ -53,9 +52,9 @@ export class Timeline {
     this.lanes.forEach((lane, at) => {
       const middle = this.top + (at + 0.5) * this.step;
       pen.fillStyle = rule;
-      pen.fillRect(LEFT, Math.round(middle), width - LEFT - RIGHT, 1);
+      pen.fillRect(this.left, Math.round(middle), width - this.left - RIGHT, 1);
       pen.fillStyle = ink;
-      pen.fillText(fitted(pen, visible(lane) || "matches", LEFT - 24), 12, middle);
+      pen.fillText(fitted(pen, visible(lane) || "matches", this.left - 24), 12, middle);
     });
     const tick = Math.min(18, this.step - 6);
     const places = new Map(this.lanes.map((lane, at) => [lane, at]));
@@ -74,6 +73,7 @@ export class Timeline {
   }
 
   measure(rows, width, height) {
+    this.left = width > 600 ? 146 : 108;
     const counts = new Map();
     [this.low, this.high] = [Infinity, -Infinity];
     for (const row of rows) {
@@ -91,16 +91,16 @@ export class Timeline {
 
   x(ms) {
     const length = this.high - this.low;
-    return LEFT + (length ? (ms - this.low) / length : 0.5) * (this.width - LEFT - RIGHT);
+    return this.left + (length ? (ms - this.low) / length : 0.5) * (this.width - this.left - RIGHT);
   }
 
   axis(pen, width, height) {
     if (this.low > this.high) {
-      pen.fillText("no rows yet", LEFT, height / 2);
+      pen.fillText("no rows yet", this.left, height / 2);
       return;
     }
     const several = day(this.low) !== day(this.high);
-    const wanted = Math.max(2, Math.floor((width - LEFT - RIGHT) / (several ? 170 : 110)));
+    const wanted = Math.max(2, Math.floor((width - this.left - RIGHT) / (several ? 170 : 110)));
     for (let at = 0; at < wanted; at++) {
       const ms = this.low + ((this.high - this.low) * at) / (wanted - 1);
       const words = several ? `${day(ms)} ${clock(ms)}` : clock(ms);

@@ -33,7 +33,7 @@ export function bytes(value) {
 
 export function seconds(value) {
   if (value === null || value === undefined) return "–";
-  if (value < 1) return `${Math.round(value * 1000)} ms`;
+  if (Math.round(value * 1000) < 1000) return `${Math.round(value * 1000)} ms`;
   if (value < 100) return `${value.toFixed(1)} s`;
   if (value < 5400) return `${Math.round(value / 60)} min`;
   return value < 129600 ? `${(value / 3600).toFixed(1)} h` : `${(value / 86400).toFixed(1)} d`;

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ostinato.calls.interruptible import interruptible
 from ostinato.errors import OstinatoError
@@ -61,10 +63,14 @@ def try_rule(id: str, text: str, table: pa.Table, declared: Declaration) -> Tria
 
     results = interruptible(work, _LONGEST_TEST)
     kinds = Counter(results.column(KIND).to_pylist())
-    rows = rows_of_table(results)
-    refused = next((row.message for row in rows if row.kind in ("rule_rejected", "rule_suspended")), "")
-    shown = [row for row in rows if row.kind in (MATCH, ERROR)][:_MOST_SHOWN]
+    refused = next((row.message for row in _first(results, ("rule_rejected", "rule_suspended"), 1)), "")
+    shown = _first(results, (MATCH, ERROR), _MOST_SHOWN)
     return Trial(table.num_rows, kinds[MATCH], kinds[ERROR], tuple(shown), refused)
+
+
+def _first(results: pa.Table, kinds: Sequence[str], most: int) -> list[SinkRow]:
+    chosen = pc.is_in(results.column(KIND), pa.array(kinds, pa.string()))
+    return rows_of_table(results.filter(chosen).slice(0, most))
 
 
 def error_as_json(error: OstinatoError) -> dict[str, str]:

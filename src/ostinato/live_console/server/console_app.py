@@ -23,7 +23,7 @@ from ostinato.live_console.server.request_guard import App, Door, RequestGuard
 
 _MOST_PAGES = 32
 _SCRIPTS = ("connection", "console", "details", "tiles", "timeline", "virtual_list", "words")
-_FILES = {
+PAGE_FILES = {
     "/": "page.html",
     "/console.css": "console.css",
     "/console.svg": "console.svg",
@@ -42,7 +42,7 @@ def console_app(model: LiveModel, desk: RuleDesk, door: Door, is_closing: Callab
     the server is closing."""
     pages = _OpenPages(model, is_closing)
     routes = [
-        *(Route(path, _static(name)) for path, name in _FILES.items()),
+        *(Route(path, _static(name)) for path, name in PAGE_FILES.items()),
         Route("/api/events", pages.listen),
         Route("/api/rows/{number:int}", _answering(lambda request: desk.details(request.path_params["number"]))),
         Route("/api/rows/{number:int}/picture", _drawing(lambda request: _match_picture(desk, request))),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
@@ -28,6 +28,10 @@ class CommittedFiles:
     @property
     def has_log(self) -> bool:
         return (self.folder / LOG).is_dir()
+
+    def leave_out(self, names: Iterable[str]) -> None:
+        """Files that were read before the log was there."""
+        self._known.update(names)
 
     def new_names(self) -> list[str]:
         """The paths inside the folder of files that were committed since the last call. Raises OSError, ValueError."""

@@ -44,6 +44,11 @@ class FolderWatch:
     """How many levels of folders to enter."""
     _seen: dict[str, SeenFile] = field(default_factory=dict)
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The files of the last listing."""
+        return frozenset(self._seen)
+
     def look(self) -> Listing:
         """The files that are new or edited since the last call. Raises OSError if the folder can't be listed."""
         files = {file.name: file for file in self._files(self.folder, "", min(self.depth, _DEEPEST))}

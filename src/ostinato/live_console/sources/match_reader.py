@@ -76,6 +76,9 @@ class MatchReader:
         if self._committed is None:
             self._committed = CommittedFiles(self.folder)
         if self._committed.has_log:
+            if self._watch is not None:
+                self._committed.leave_out(self._watch.names)
+                self._watch = None
             return self._committed.new_names()
         if self._watch is None:
             self._watch = FolderWatch(self.folder, ENDINGS, depth=4)
