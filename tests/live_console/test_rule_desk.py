@@ -91,6 +91,21 @@ def test_saving_writes_the_next_version(desk: RuleDesk, sources: Sources) -> Non
     assert {path.parent for path in sources.log.parent.rglob("*.json")} == {sources.log}
 
 
+def test_options_stay_and_a_suspended_rule_can_be_switched_on(sources: Sources) -> None:
+    ost.write_rule(sources.log, "twice", TWICE, options={"max_errors": 5, "at_end": "finish"})
+    ost.suspend_rule(sources.log, "twice", "too slow")
+    desk = desk_of(sources)
+    shown = desk.text("twice")
+    assert (shown["text"], shown["enabled"], shown["options"]) == (TWICE, False, {"reason": "too slow"})
+    assert "LOGIN" in desk.automaton_picture("twice")
+    desk.save("twice", shown["text"], enabled=True, seen_version=3)
+    desk = desk_of(sources)
+    assert (desk.text("twice")["version"], desk.text("twice")["options"]) == (4, {})
+    ost.write_rule(sources.log, "twice", TWICE, options={"max_errors": 5})
+    desk_of(sources).save("twice", "PATTERN (A)", enabled=True, seen_version=5)
+    assert desk_of(sources).text("twice")["options"] == {"max_errors": 5}
+
+
 def test_a_rule_that_changed_meanwhile_isnt_overwritten(desk: RuleDesk, sources: Sources) -> None:
     ost.write_rule(sources.log, "twice", "PATTERN (B)")
     with pytest.raises(ost.QueryError, match="RULE_CHANGED_MEANWHILE: version 2"):

@@ -13,7 +13,7 @@ import pytest
 from tests.live_console.console_files import START, TWICE, Clock, metrics_text, output_row, write_rows
 
 import ostinato as ost
-from ostinato.live_console.sources import match_reader
+from ostinato.live_console.sources import input_table, match_reader
 from ostinato.live_console.sources.change_log_reader import ChangeLogReader
 from ostinato.live_console.sources.folder_watch import FolderWatch, inside
 from ostinato.live_console.sources.input_table import InputTable
@@ -219,8 +219,9 @@ def test_files_from_before_sparks_log_arent_read_twice(tmp_path: Path) -> None:
     reader = MatchReader(tmp_path, 100)
     assert len(reader.look().files) == 1
     write_rows(tmp_path / "b.parquet", [output_row("b")])
-    commit(tmp_path, "0", "a.parquet", "b.parquet")
-    assert [row.rule for file in reader.look().files for row in file.last] == ["b"]
+    write_rows(tmp_path / "c.parquet", [output_row("c")])
+    commit(tmp_path, "0", "c.parquet", "a.parquet", "b.parquet")
+    assert [row.rule for file in reader.look().files for row in file.last] == ["c", "b"]
 
 
 def test_a_path_in_sparks_log_never_leads_out_of_the_sink(tmp_path: Path) -> None:
@@ -341,15 +342,20 @@ def test_open_states_stay_while_spark_replaces_the_files(tmp_path: Path) -> None
     assert codes(reader.look().problems) == ["SOURCE_NOT_READABLE"]
 
 
-def test_the_newest_rows_of_an_input(tmp_path: Path) -> None:
+def test_the_newest_rows_of_an_input(tmp_path: Path, monkeypatch) -> None:
     for at in range(3):
         pq.write_table(pa.table({"n": [at, at]}), tmp_path / f"{at}.parquet")
         os.utime(tmp_path / f"{at}.parquet", (at + 1, at + 1))
     table = InputTable(tmp_path, most_rows=3)
     assert table.read()["n"].to_pylist() == [1, 2, 2]
     assert table.read() is table.read()
+    pq.write_table(pa.table({"n": [7]}), tmp_path / "new.parquet")
+    read = []
+    real = input_table._read
+    monkeypatch.setattr(input_table, "_read", lambda path: read.append(path.name) or real(path))
+    assert (table.read()["n"].to_pylist(), read) == ([2, 2, 7], ["new.parquet"])
     (tmp_path / "half.parquet").write_bytes(b"PAR1")
-    assert table.read()["n"].to_pylist() == [1, 2, 2]
+    assert table.read()["n"].to_pylist() == [2, 2, 7]
 
 
 def test_an_input_that_cant_be_read(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ from ostinato.live_console.sources.page_settings import Sources
 from ostinato.live_console.sources.problems import Problem
 
 LOOK_EVERY_SECONDS = 0.5
+_PAUSE_FACTOR = 4
+"""A look at very many files is followed by a pause of so many times its length."""
 
 
 @dataclass(slots=True)
@@ -96,5 +99,7 @@ class SourcePoller:
 
     def _run(self) -> None:
         while not self._stopped.is_set():
+            began = time.monotonic()
             self.run_once()
-            self._stopped.wait(LOOK_EVERY_SECONDS)
+            took = time.monotonic() - began
+            self._stopped.wait(max(LOOK_EVERY_SECONDS, _PAUSE_FACTOR * took))

@@ -111,7 +111,8 @@ export async function openRule(line, sources) {
     host.append(pairs([["status", line.status], ["in force", rule.in_force === null ? "no version" : `version ${rule.in_force}`],
       ["matches", `${count(line.hits)}, ${count(line.per_minute)} in the last minute`],
       ["bad rows", line.errors ? count(line.errors) : ""], ["processor time", line.seconds === null ? "" : seconds(line.seconds)],
-      ["open in", line.open === null ? "" : `${count(line.open)} keys`]]));
+      ["open in", line.open === null ? "" : `${count(line.open)} keys`],
+      ...Object.entries(rule.options).map(([name, value]) => [name.replaceAll("_", " "), value])]));
     if (rule.note) host.append(make("pre", "", visible(rule.note)));
     if (rule.text) {
       if (line.states.length) host.append(make("h4", "", "Keys with an open partial match, by state"), states(line.states));

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import pyarrow as pa
+
 from ostinato.api.any_query import as_query
 from ostinato.api.explain import explain
 from ostinato.errors import OstinatoError, QueryError
@@ -42,7 +44,8 @@ class RuleDesk:
         return {
             "id": id,
             "version": 0 if latest is None else latest.version,
-            "text": "" if latest is None else latest.text,
+            "text": line.last_text,
+            "options": {} if latest is None else latest.options.to_values(),
             "enabled": latest is not None and latest.enabled,
             "in_force": None if in_force is None or not in_force.enabled else in_force.version,
             "status": line.status()[0],
@@ -56,7 +59,8 @@ class RuleDesk:
             return try_rule(id or "new rule", text, table, declared).to_json()
 
     def save(self, id: str, text: str, *, enabled: bool, seen_version: int) -> dict[str, Any]:
-        """Writes the next version, unless someone else has written one since the page read the rule.
+        """Writes the next version, unless someone else has written one since the page read the rule. The options of
+        the version before stay, but for the reason of a suspension.
 
         Raises RULE_CHANGED_MEANWHILE, LOG_MISSING and the errors of a wrong change.
         """
@@ -69,7 +73,7 @@ class RuleDesk:
             message = f"version {newest} of '{id}' was written meanwhile, and the page shows version {seen_version}"
             raise QueryError("RULE_CHANGED_MEANWHILE", message, hint="open the rule again")
         try:
-            written = write_change(folder, id, text, version=newest + 1, enabled=enabled, options=None)
+            written = write_change(folder, id, text, version=newest + 1, enabled=enabled, options=self._options(id))
         except OSError as error:
             raise QueryError(
                 "LOG_NOT_WRITABLE",
@@ -78,6 +82,12 @@ class RuleDesk:
             ) from None
         return {"id": id, "version": written.version}
 
+    def _options(self, id: str) -> dict[str, Any]:
+        line = self._model.rule(id)
+        if line is None or line.latest is None:
+            return {}
+        return {name: value for name, value in line.latest.options.to_values().items() if name != "reason"}
+
     def match_picture(self, number: int) -> str:
         """The SVG of a row that the page shows. Raises PICTURE_MISSING."""
         stored = self._stored(number)
@@ -85,15 +95,19 @@ class RuleDesk:
             table, declared = self._table()
             line = self._model.rule(stored.row.rule)
             change = None if line is None else line.versions.get(stored.row.version or 0)
-            return draw_match(stored.row, change, table, declared)
+            try:
+                return draw_match(stored.row, change, table, declared)
+            except pa.ArrowException as error:  # keys of a type that can't be compared with a text
+                reason = str(error).split("\n", 1)[0]
+                raise QueryError("PICTURE_MISSING", f"the input can't be searched for the match: {reason}") from None
 
     def automaton_picture(self, id: str) -> str:
         """The SVG of a rule's automaton. Raises PICTURE_MISSING for a rule that can't be read."""
         line = self._model.rule(id)
-        shown = None if line is None else line.in_force or line.latest
-        if shown is None or not shown.text:
+        text = "" if line is None else line.last_text
+        if not text:
             raise QueryError("PICTURE_MISSING", f"there is no text of the rule '{id}'", hint="--log names its folder")
-        return explain(_clause(shown.text, self._declared_or_none())).svg
+        return explain(_clause(text, self._declared_or_none())).svg
 
     def details(self, number: int) -> dict[str, Any]:
         """All that the page keeps of one row."""

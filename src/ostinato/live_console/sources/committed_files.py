@@ -6,6 +6,7 @@ micro-batch, and from time to time one that holds all before (`9.compact`). File
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -24,6 +25,7 @@ class CommittedFiles:
     folder: Path
     last_batch: int = -1
     _known: set[str] = field(default_factory=set)
+    _left_out: set[str] = field(default_factory=set)
 
     @property
     def has_log(self) -> bool:
@@ -31,16 +33,15 @@ class CommittedFiles:
 
     def leave_out(self, names: Iterable[str]) -> None:
         """Files that were read before the log was there."""
-        self._known.update(names)
+        self._left_out.update(names)
 
     def new_names(self) -> list[str]:
         """The paths inside the folder of files that were committed since the last call. Raises OSError, ValueError."""
-        found = []
+        found: list[str] = []
         for batch, name in self._new_logs():
-            for path in _added(self.folder, name):
-                if path not in self._known:
-                    self._known.add(path)
-                    found.append(path)
+            new = list(itertools.takewhile(lambda path: path not in self._known, _added(self.folder, name)))
+            found += [path for path in reversed(new) if path not in self._left_out]
+            self._known.update(new)
             self.last_batch = batch
         return found
 
@@ -59,8 +60,9 @@ class CommittedFiles:
 
 
 def _added(folder: Path, log_name: str) -> Iterator[str]:
+    """The paths of a log file, the last one first: a compact one repeats all before."""
     lines = (folder / LOG / log_name).read_text(encoding="utf-8").splitlines()
-    for line in lines[1:]:  # the first one is the version of the format
+    for line in reversed(lines[1:]):  # the first one is the version of the format
         entry = json.loads(line)
         if entry.get("action", "add") == "add":
             yield relative_path(folder, entry["path"])

@@ -22,12 +22,13 @@ ENDINGS = (".parquet", ".csv", ".json", ".jsonl")
 
 @dataclass(slots=True)
 class InputTable:
-    """Reads the newest files until there are enough rows. An unchanged folder isn't read twice."""
+    """Reads the newest files until there are enough rows. A file that hasn't changed isn't read twice."""
 
     path: Path
     most_rows: int = MOST_ROWS
     _known: tuple[SeenFile, ...] = ()
     _table: pa.Table | None = None
+    _tables: dict[SeenFile, pa.Table] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def read(self) -> pa.Table:
@@ -51,20 +52,25 @@ class InputTable:
         return (SeenFile("", about.st_size, about.st_mtime_ns),)
 
     def _newest(self, files: tuple[SeenFile, ...]) -> pa.Table:
-        tables: list[pa.Table] = []
+        tables: dict[SeenFile, pa.Table] = {}
         count = 0
         for file in reversed(files):
             try:
-                table = _read(inside(self.path, file.name) if file.name else self.path)
+                table = self._tables.get(file)
+                tables[file] = (
+                    _read(inside(self.path, file.name) if file.name else self.path) if table is None else table
+                )
             except (OSError, ValueError):
                 if len(files) == 1:
                     raise
                 continue  # half written: the next test reads it
-            tables.insert(0, table)
-            count += table.num_rows
+            count += tables[file].num_rows
             if count >= self.most_rows:
                 break
-        table = pa.concat_tables(tables, promote_options="permissive")
+        self._tables = tables
+        if not tables:
+            raise QueryError("SOURCE_NOT_READABLE", f"no file of the input {self.path.name} can be read")
+        table = pa.concat_tables(reversed(tables.values()), promote_options="permissive")
         return as_table(table.slice(max(0, table.num_rows - self.most_rows)), Settings())
 
 
