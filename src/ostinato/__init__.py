@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from ostinato.api.why_not import WhyNot, why_not
     from ostinato.api.workloads import Workload, WorkloadResult
     from ostinato.kernels.clock import VirtualClock
+    from ostinato.live_console.notebook import LiveConsole, console
     from ostinato.path_queries.language.path_parser import path_query
     from ostinato.path_queries.questions.chat_endpoint import ChatEndpoint
     from ostinato.path_queries.questions.embeddings import EmbeddingSimilarity
@@ -93,6 +94,8 @@ _HOMES = {
     "funnel": "ostinato.api.funnels",
     "Plot": "ostinato.api.plot_object",
     "plot": "ostinato.api.plot",
+    "LiveConsole": "ostinato.live_console.notebook",
+    "console": "ostinato.live_console.notebook",
     "Graph": "ostinato.api.paths",
     "PathsQuery": "ostinato.api.paths",
     "PathsResult": "ostinato.api.paths",
@@ -173,6 +176,7 @@ __all__ = [
     "Graph",
     "GraphQuestions",
     "LearntProposer",
+    "LiveConsole",
     "MatchError",
     "MatchRecognizeQuery",
     "OstinatoError",
@@ -194,6 +198,7 @@ __all__ = [
     "Workload",
     "WorkloadResult",
     "__version__",
+    "console",
     "correlate",
     "event_and",
     "event_not",
