@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.experiment import Experiment, Part
 from benchmarks.records import Record
-from benchmarks.rules.console_cost import measure_console
+from benchmarks.rules.console import measure_console
 from benchmarks.rules.rule_tests import measure_rule_tests
 
 

@@ -58,7 +58,7 @@ def measure_rule_tests(scale: Scale) -> list[Record]:
         (folder / "rule-0000.sql").write_text(rule_file(0, 2.5))
         wrong = (1, f"{rules} rules, {2 * rules:,} tests: {2 * rules - 1:,} passed, 1 failed")
         expect("tests with a wrong one", tested(folder), wrong)
-    case = f"{rules} rules, {2 * rules} tests"
+    case = f"{rules} rules, {2 * rules:,} tests"
     return [Record("rules", "tests", case, "time of ostinato rules test", min(taken), "s", goal=GOAL)]
 
 

@@ -1,5 +1,5 @@
 """Structured Streaming measured: throughput over a floor, micro-batches of several sizes, what open runs cost, why
-keys are packed into buckets and into how many, many rules in one operator, and a stream with the console beside it.
+keys are packed into buckets and into how many, and many rules in one operator.
 
 Every part checks the answers of its streams before it reports their times. `benchmarks.streaming.soak` is a program
 of its own, because it takes as long as it is told to.
@@ -10,7 +10,6 @@ from __future__ import annotations
 from benchmarks.experiment import Experiment, Part
 from benchmarks.streaming.bucket_counts import measure_bucket_counts
 from benchmarks.streaming.buckets import measure_buckets
-from benchmarks.streaming.console import measure_console
 from benchmarks.streaming.micro_batch import measure_micro_batches
 from benchmarks.streaming.open_run_growth import measure_growth
 from benchmarks.streaming.open_runs import measure_state
@@ -27,7 +26,6 @@ EXPERIMENT = Experiment(
         Part("buckets", measure_buckets),
         Part("bucket counts", measure_bucket_counts),
         Part("rules", measure_rules),
-        Part("console", measure_console),
     ),
     draw=draw,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -35,14 +35,12 @@ def resident_memory() -> Memory:
     return Memory(jvm, workers, psutil.Process().memory_info().rss)
 
 
-def cpu_seconds_so_far(without: Collection[psutil.Process] = ()) -> float:
+def cpu_seconds_so_far() -> float:
     """Of all processes since they began, in user and in system mode. A process that ended counts for its parent."""
     import psutil
 
     total = 0.0
     for process in (psutil.Process(), *_children()):
-        if process in without:
-            continue
         with suppress(psutil.NoSuchProcess):
             total += sum(process.cpu_times()[:4])
     return total

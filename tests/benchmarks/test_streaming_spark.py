@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from benchmarks.experiment import Scale
-from benchmarks.streaming import bucket_counts, buckets, console, micro_batch, open_runs, rules, throughput
+from benchmarks.streaming import bucket_counts, buckets, micro_batch, open_runs, rules, throughput
 from pyspark.sql import SparkSession
 
 from ostinato.spark.streams.stream_checks import ROCKSDB, STATE_STORE
@@ -15,7 +15,7 @@ def session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     streaming = spark.newSession()
     streaming.conf.set(STATE_STORE, ROCKSDB)
     streaming.conf.set("spark.sql.shuffle.partitions", "2")
-    for module in (buckets, console, micro_batch, open_runs, rules, throughput):
+    for module in (buckets, micro_batch, open_runs, rules, throughput):
         monkeypatch.setattr(module, "streaming_session", lambda: streaming)
 
 
@@ -87,18 +87,3 @@ def test_buckets_are_measured_by_their_number_and_against_groups_of_keys(monkeyp
 def test_minutes_that_end_before_the_last_row_are_counted() -> None:
     assert list(micro_batch.in_turn(["a", "b"], 1)) == ["b", "a"]
     assert micro_batch.rows_of_ended_minutes(micro_batch.events(400, 1)) == 367
-
-
-@pytest.mark.spark
-@pytest.mark.usefixtures("session")
-def test_a_stream_is_measured_with_the_console_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("uvicorn")
-    monkeypatch.setitem(console.RULES, Scale.SMALL, 2)
-    monkeypatch.setitem(console.ROWS_PER_BATCH, Scale.SMALL, 200)
-    monkeypatch.setitem(console.BATCHES, Scale.SMALL, 3)
-    monkeypatch.setitem(console.ROUNDS, Scale.SMALL, 1)
-    monkeypatch.setattr(console, "WARM_UP_ROUNDS", 0)
-    monkeypatch.setattr(console, "WARM_UP_BATCHES", 0)
-    records = console.measure_console(Scale.SMALL)
-    assert [(record.unit, record.goal is not None) for record in records] == [("µs", True), ("s", False)]
-    assert all(record.value > 0 for record in records)

@@ -18,11 +18,10 @@ def run(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, st
     return code, printed.out, printed.err
 
 
-COMMANDS = ["", "run", "demo", "explain", "why-not", "rules", "bench", "doctor", "warm", "archive"]
+COMMANDS = ["", "run", "demo", "explain", "why-not", "rules", "console", "bench", "doctor", "warm", "archive"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("command", ["", "run", "demo", "explain", "console", "bench", "doctor", "warm", "archive"])
 def test_help_is_no_error(capsys, command) -> None:
     code, out, err = run(capsys, *command.split(), "--help")
     assert (code, err) == (0, "")

@@ -116,7 +116,7 @@ def measure_console(scale: Scale) -> list[Record]:
                     consoles += [of_console] if arm == BESIDE else []
     rows = ROWS_PER_BATCH[scale]
     micros = {arm: 1e6 * statistics.median(found) / rows for arm, found in taken.items()}
-    record = partial(Record, "streaming", "console", f"{RULES[scale]} rules, {rows:,} rows a batch")
+    record = partial(Record, "rules", "console", f"{RULES[scale]} rules, {rows:,} rows a batch")
     share = statistics.median(consoles)
     return [
         record("CPU time of a row", micros[BESIDE], "µs", Baseline(ALONE, micros[ALONE]), OVER_ALONE),
