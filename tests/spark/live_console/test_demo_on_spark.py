@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from ostinato.live_console.demo.console_demo import IN_PROCESS, ON_SPARK, Demo
@@ -19,6 +20,7 @@ def matches_of(model: LiveModel) -> Counter[tuple[str, str]]:
     return Counter((row.row.rule, row.row.match_id) for row in rows if row is not None and row.row.kind == "match")
 
 
+@pytest.mark.slow
 def test_a_stream_on_spark_shows_what_the_engine_in_process_shows(streaming: SparkSession, tmp_path: Path) -> None:
     demo = Demo(tmp_path, clock=lambda: 1_700_000_000.0, spark_command=())
     demo.step()

@@ -209,8 +209,8 @@ function confirmed(id, rule, text, enabled, action, sources) {
   const dialog = $("confirm");
   $("confirm-head").textContent = `${action} of ${visible(id)}?`;
   $("confirm-words").textContent = enabled
-    ? `All streams that follow ${visible(sources.log)} apply the new text. Test it first.`
-    : `All streams that follow ${visible(sources.log)} remove the rule, and its open partial matches end.`;
+    ? `All streams that follow the change log “${visible(sources.log)}” apply the new text. Test it first.`
+    : `All streams that follow the change log “${visible(sources.log)}” remove the rule, and its open partial matches end.`;
   $("confirm-old").textContent = rule.version && rule.enabled ? visible(rule.text) : "not in force";
   $("confirm-new").textContent = enabled ? visible(text) : "not in force";
   $("confirm-yes").textContent = action;
