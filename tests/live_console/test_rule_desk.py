@@ -60,6 +60,13 @@ def test_bad_rows_are_counted(desk: RuleDesk) -> None:
     assert (found["errors"], found["shown"][0]["kind"]) == (1, "error")
 
 
+def test_a_test_has_the_options_of_the_rule(sources: Sources) -> None:
+    ost.write_rule(sources.log, "strict", TWICE, options={"max_errors": 1})
+    text = "MEASURES 1 AS x PATTERN (A) DEFINE A AS 1 / (amount - amount) > 1"
+    assert desk_of(sources).test("new", text)["errors"] == 5
+    assert desk_of(sources).test("strict", text)["refused"].startswith("RULE_FAILS_TOO_OFTEN")
+
+
 def test_a_test_that_takes_too_long_ends(desk: RuleDesk, monkeypatch) -> None:
     monkeypatch.setattr(rule_trial, "_LONGEST_TEST", "1 millisecond")
     with pytest.raises(ost.OstinatoError, match="DEADLINE_PASSED"):

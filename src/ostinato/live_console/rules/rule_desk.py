@@ -18,7 +18,7 @@ from ostinato.live_console.sources.input_table import InputTable
 from ostinato.live_console.sources.page_settings import Sources
 from ostinato.rule_sets.change_files import versions, write_change
 from ostinato.rule_sets.declaration import Declaration
-from ostinato.rule_sets.rule_changes import RuleChange
+from ostinato.rule_sets.rule_changes import RuleChange, RuleOptions
 from ostinato.rule_sets.rule_texts import read_rule
 
 
@@ -53,10 +53,11 @@ class RuleDesk:
         }
 
     def test(self, id: str, text: str) -> dict[str, Any]:
-        """The rows that the text gives on the input. Nothing is written."""
+        """The rows that the text gives on the input, with the options of the rule. Nothing is written."""
+        change = RuleChange(id or "new rule", 1, text, options=RuleOptions.read(self._options(id)))
         with self._one_at_a_time():
             table, declared = self._table()
-            return try_rule(id or "new rule", text, table, declared).to_json()
+            return try_rule(change, table, declared).to_json()
 
     def save(self, id: str, text: str, *, enabled: bool, seen_version: int) -> dict[str, Any]:
         """Writes the next version, unless someone else has written one since the page read the rule. The options of

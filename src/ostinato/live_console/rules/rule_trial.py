@@ -52,10 +52,9 @@ class Trial:
         return {**counts, "refused": self.refused, "shown": shown}
 
 
-def try_rule(id: str, text: str, table: pa.Table, declared: Declaration) -> Trial:
-    """Runs the rule over the table in this process. Raises INVALID_RULE for an id or a text that no change can have,
-    and DEADLINE_PASSED for a rule that takes too long."""
-    change = RuleChange(id, 1, text)
+def try_rule(change: RuleChange, table: pa.Table, declared: Declaration) -> Trial:
+    """Runs one version of a rule over the table in this process, with its options. Raises DEADLINE_PASSED for a rule
+    that takes too long."""
 
     def work() -> pa.Table:
         core = RulesCore(declared, "console")
