@@ -35,7 +35,7 @@ def rules(tmp_path: Path) -> Path:
     return write(folder, rules_yaml=SETTINGS, good_sql=GOOD)
 
 
-@pytest.mark.parametrize("command", ["", "check", "test", "apply", "backtest"])
+@pytest.mark.parametrize("command", ["", "check", "test", "apply", "backtest", "run"])
 def test_help(capsys, command) -> None:
     code, out, err = run(capsys, *command.split(), "--help")
     assert (code, err) == (0, "")

@@ -69,7 +69,7 @@ def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     )
     parser.add_argument(
         "--rows",
-        type=_at_least(600),
+        type=at_least(600),
         default=200_000,
         metavar="N",
         help="number of trades to generate (default: %(default)s)",
@@ -111,7 +111,7 @@ example: find falling prices in a file trades.csv that has a header line and the
         help="format of the printed rows (default: %(default)s); json prints one object in each line",
     )
     parser.add_argument(
-        "--limit", type=_at_least(0), metavar="N", help="print at most N rows (default: 20 for a table, else all)"
+        "--limit", type=at_least(0), metavar="N", help="print at most N rows (default: 20 for a table, else all)"
     )
     add_output_arguments(parser)
     add_html_arguments(parser)
@@ -283,7 +283,7 @@ def _setting(words: str) -> tuple[str, str]:
     return name, value
 
 
-def _at_least(least: int) -> Callable[[str], int]:
+def at_least(least: int) -> Callable[[str], int]:
     def whole_number(words: str) -> int:
         try:
             number = int(words)

@@ -1,4 +1,4 @@
-"""The arguments of `ostinato rules check | test | apply | backtest | from-sigma`."""
+"""The arguments of `ostinato rules check | test | apply | backtest | from-sigma | run`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ def add_rules_arguments(parser: argparse.ArgumentParser) -> None:
     _add_apply(commands)
     _add_backtest(commands)
     _add_from_sigma(commands)
+    _add_run(commands)
 
 
 def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -91,6 +92,50 @@ def _add_from_sigma(commands: argparse._SubParsersAction[argparse.ArgumentParser
     parser.set_defaults(command=_from_sigma)
 
 
+def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from ostinato.cli.arguments import at_least
+    from ostinato.cli.stream import add_stream_arguments
+
+    parser = commands.add_parser(
+        "run",
+        help="run the rules on Spark, over files or over a stream of files",
+        description="Runs the enabled rules of a folder on Spark, on this machine. Rules with the same keys and order "
+        "share one operator, and each event query has its own. All rows have the same columns, among them the rule "
+        "and its severity. A rule that fails stops no other one; the exit code is then 1.",
+    )
+    _add_path(parser)
+    parser.add_argument(
+        "--input",
+        required=True,
+        metavar="PATH",
+        help="the events: .parquet, .csv, .tsv or .jsonl; with --stream a folder that receives such files",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="PATH",
+        help="write the rows to a .parquet, .csv or .json file instead of printing them; with --stream a folder of "
+        "JSON lines",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("table", "csv", "json"),
+        default="table",
+        help="format of the printed rows (default: %(default)s); json prints one object in each line",
+    )
+    parser.add_argument(
+        "--limit", type=at_least(0), metavar="N", help="print at most N rows (default: 20 for a table, else all)"
+    )
+    add_stream_arguments(parser)
+    parser.add_argument(
+        "--log",
+        type=Path,
+        metavar="FOLDER",
+        help="with --stream: follow this change log of `ostinato rules apply` in place of the folder's own rules",
+    )
+    parser.set_defaults(command=_run)
+
+
 def _add_folder(parser: argparse.ArgumentParser) -> None:
     _add_path(parser)
     schema = parser.add_mutually_exclusive_group()
@@ -143,3 +188,9 @@ def _from_sigma(options: argparse.Namespace) -> int:
     from ostinato.cli.rules_from_sigma import rules_from_sigma
 
     return rules_from_sigma(options)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from ostinato.cli.rules_run import run_rules
+
+    return run_rules(options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ostinato.cli.arrow_inputs import input_schema
 from ostinato.cli.failures import UsageFault
@@ -49,9 +49,9 @@ def _schema_of_file(path: Path, settings: Settings) -> pa.Schema:
     return schema
 
 
-def print_problems(problems: Iterable[Problem]) -> None:
+def print_problems(problems: Iterable[Problem], file: TextIO | None = None) -> None:
     for problem in problems:
-        say(f"{replace(problem, path=visible(problem.path))}\n")
+        say(f"{replace(problem, path=visible(problem.path))}\n", file)
 
 
 def counted(count: int, noun: str) -> str:

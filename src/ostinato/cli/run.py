@@ -61,6 +61,13 @@ def _run(
         with progress("drawing"):
             write_report(spark, query, frame, [table.name for table in inputs], options)
         print(f"wrote {options.html}", file=sys.stderr)
+    show_rows(frame, output, options)
+    return 0
+
+
+def show_rows(frame: DataFrame, output: Format | None, options: argparse.Namespace) -> None:
+    """Writes the rows to `--output`, or prints them in `--format`, both up to `--limit`."""
+    progress = progress_on_stderr()
     if output is not None:
         with progress("running"):
             if options.limit is not None:
@@ -77,7 +84,6 @@ def _run(
             rows = frame.toLocalIterator()
             first = list(islice(rows, 1))
         print_rows(frame.columns, islice(chain(first, rows), options.limit), options.format)
-    return 0
 
 
 def table_of(frame: DataFrame, limit: int) -> str:

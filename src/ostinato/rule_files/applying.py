@@ -54,7 +54,7 @@ def plan_changes(checked: CheckedFolder, log: ChangeLog, *, remove_missing: bool
     the file of any rule.
     """
     lines, problems = [], []
-    log_keys, log_time = _of_log(checked)
+    log_keys, log_time = order_of_log(checked)
     for rule in checked.rules:
         try:
             _check_for_log(rule, log_keys, log_time)
@@ -97,7 +97,7 @@ def log_options(rule: ReadyRule) -> RuleOptions:
     return replace(rule.file.options, suppress=rule.file.suppress)
 
 
-def _of_log(checked: CheckedFolder) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+def order_of_log(checked: CheckedFolder) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
     """The keys and the time that all rules of a log share: those of the folder, or of its first rule."""
     shared = checked.folder.settings
     first = next((rule for rule in checked.rules if rule.can_stream), None)

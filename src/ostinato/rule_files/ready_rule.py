@@ -139,13 +139,13 @@ def compile_over(rule: ReadyRule, schema: pa.Schema, settings: Settings) -> Comp
     if isinstance(rule.query, EventRequest):
         from ostinato.local.local_events import LocalEvents  # takes 0.3 s, which clauses don't need
 
-        request = _with_ids(rule.query)
+        request = with_ids(rule.query)
         local = LocalEvents([request], ("",), schema, request.options, settings)
         return CompiledEvents(local, request.returns_matches)
     declared = Declaration(keys, time, schema, settings, kinds=("clause", "funnel"))
     return compile_rule(RuleChange(rule.file.id, 1, rule.file.query.text, options=rule.file.options), declared)
 
 
-def _with_ids(request: EventRequest) -> EventRequest:
+def with_ids(request: EventRequest) -> EventRequest:
     """The request with a column of ids, if it returns matches. Clauses and funnels get theirs in `compile_rule`."""
     return replace(request, options=replace(request.options, match_id=MATCH_ID)) if request.returns_matches else request

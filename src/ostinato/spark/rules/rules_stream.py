@@ -48,7 +48,7 @@ def rules_stream(stream: DataFrame, rules: Any, terms: RulesTerms) -> DataFrame:
     time = terms.time
     check_machine(stream.sparkSession)
     source = SparkInput.of(stream, session_settings(stream))
-    definition = _definition(source, terms)
+    definition = rules_definition(source, terms)
     delay_ms = watermark_delay_ms(stream, time[0])
     if delay_ms is None:
         raise without_watermark(stream, time[0], None)
@@ -72,7 +72,7 @@ def rules_stream(stream: DataFrame, rules: Any, terms: RulesTerms) -> DataFrame:
     return named(rows, definition)
 
 
-def _definition(source: SparkInput, terms: RulesTerms) -> RulesDefinition:
+def rules_definition(source: SparkInput, terms: RulesTerms) -> RulesDefinition:
     names = source.column_types
     wanted = dict.fromkeys((*terms.keys, *terms.time, *(names if terms.columns is None else terms.columns)))
     for name in wanted:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from ostinato.kernels.constants import NO_TIME
 from ostinato.rule_sets.declaration import Declaration
 from ostinato.rule_sets.rule_columns import DECIDED
+from ostinato.rule_sets.run_rows import RunRows, run_schema
 from ostinato.spark.streams.stream_buckets import HEADER, OPEN_ROWS, WAITING, rows_or_error
 from ostinato.spark.streams.stream_task import BucketTask, from_first_watermark
 from ostinato.streams.bucket_state import BucketState
@@ -42,6 +43,39 @@ class RulesTask(BucketTask):
         times = from_first_watermark(results.column(decided).combine_chunks())
         results = results.set_column(decided, results.schema.field(decided), times)
         return results.rename_columns(self.output.names).cast(self.output)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRules:
+    """For mapInArrow: all rows of some keys in; the rows that a stream of rules gives for them by the end of its input
+    out, with a column for an error."""
+
+    task: RulesTask
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return rows_or_error(self._found(batches), self.task.output)
+
+    def _found(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+        waiting = [batch for batch in batches if batch.num_rows]
+        if waiting:
+            names = self.task.shipped.names
+            arrived = pa.Table.from_batches(waiting).rename_columns(names).cast(self.task.shipped)
+            step = self.task.worker.advance(BucketState(), arrived, NO_TIME, finished=True, reports=False)
+            yield self.task.rows(step.results)
+
+
+@dataclass(frozen=True, slots=True)
+class InOneSchema:
+    """For mapInArrow: rows of one operator in; the same rows in the schema of a run out, with a column for an error."""
+
+    rows: RunRows
+    arriving: pa.Schema
+    """The arriving columns, which travel under other names."""
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        names = self.arriving.names
+        tables = (pa.Table.from_batches([batch]).rename_columns(names).cast(self.arriving) for batch in batches)
+        return rows_or_error(map(self.rows.of, tables), run_schema(self.rows.settings))
 
 
 @dataclass(frozen=True, slots=True)
