@@ -29,9 +29,9 @@ from benchmarks.streaming.streams import cut, read_files, run_stream, streaming_
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-RULES = {Scale.SMALL: 10, Scale.FULL: 100}
+RULES = {Scale.SMALL: 10, Scale.FULL: 10}
 ROWS_PER_BATCH = {Scale.SMALL: 5_000, Scale.FULL: 20_000}
-BATCHES = {Scale.SMALL: 8, Scale.FULL: 20}
+BATCHES = {Scale.SMALL: 8, Scale.FULL: 12}
 ROUNDS = {Scale.SMALL: 3, Scale.FULL: 5}
 WARM_UP_ROUNDS = 1
 WARM_UP_BATCHES = 2
