@@ -141,8 +141,8 @@ def _add_rules(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
     parser = commands.add_parser(
         "rules",
-        help="check, test, apply and backtest a folder of rule files",
-        description="Rules as files: docs/rules-as-files.md. Starts no Spark.",
+        help="check, test, apply, backtest and run a folder of rule files",
+        description="Rules as files: docs/rules-as-files.md. Only `run` starts Spark.",
     )
     add_rules_arguments(parser)
 

@@ -20,7 +20,7 @@ from ostinato.cli.terminal import say, visible
 from ostinato.expressions.render import quote
 from ostinato.rule_files.checks import CheckedFolder, check_folder
 from ostinato.rule_files.rule_folder import RuleFolder, read_folder
-from ostinato.rule_files.rule_groups import EventQueryRun, RuleGroup, grouped
+from ostinato.rule_files.rule_groups import EventQueryRun, GroupedRules, RuleGroup, grouped
 from ostinato.rule_sets.declaration import RuleLimits
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _operators(events: DataFrame, checked: CheckedFolder) -> tuple[list[_Operato
     return [*groups, *queries], has_errors
 
 
-def runnable(checked: CheckedFolder) -> tuple[Any, bool]:
+def runnable(checked: CheckedFolder) -> tuple[GroupedRules, bool]:
     """The operators of a folder, and whether some rule has an error. Prints the errors."""
     plan = grouped(checked)
     problems = [problem for problem in checked.problems if problem.level == "error"] + list(plan.problems)

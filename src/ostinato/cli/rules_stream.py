@@ -33,7 +33,7 @@ from ostinato.errors import QueryError
 from ostinato.rule_files.applying import order_of_log, plan_changes, write_changes
 from ostinato.rule_files.checks import CheckedFolder
 from ostinato.rule_files.rule_folder import read_folder
-from ostinato.rule_files.rule_groups import RuleGroup, rule_order
+from ostinato.rule_files.rule_groups import EventQueryRun, RuleGroup, rule_order
 from ostinato.rule_sets.change_files import read_log
 
 if TYPE_CHECKING:
@@ -100,8 +100,7 @@ def _operators(events: DataFrame, checked: CheckedFolder, options: argparse.Name
             log = options.checkpoint / group.name / _CHANGES
         operators[group.name] = partial(_rows_of_group, events, group, checked, log, options)
     for run in plan.event_queries:
-        late = events.withWatermark(run.time[0], options.delay)
-        operators[run.name] = partial(rows_of_run, late, run)
+        operators[run.name] = partial(_rows_of_event_query, events, run, options)
     return operators, has_errors
 
 
@@ -135,6 +134,10 @@ def _rows_of_group(
     late = events.withWatermark(group.time[0], options.delay)
     found = rules_stream(late, str(log.absolute()), terms_of(group))
     return rows_of_rules(found, group.keys, severities_of(checked))
+
+
+def _rows_of_event_query(events: DataFrame, run: EventQueryRun, options: argparse.Namespace) -> DataFrame:
+    return rows_of_run(events.withWatermark(run.time[0], options.delay), run)
 
 
 def _bring_up_to_date(log: Path, group: RuleGroup, checked: CheckedFolder) -> None:
