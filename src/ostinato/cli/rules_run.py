@@ -150,12 +150,15 @@ def _rows_of_group(events: DataFrame, group: RuleGroup, checked: CheckedFolder) 
 
 def _computed(name: str, frame_of: Callable[[], DataFrame]) -> DataFrame | None:
     """The rows of one operator, computed and kept. None if it fails; the error is printed."""
+    rows = None
     try:
         rows = frame_of().persist()
         rows.count()
         return rows
     except Exception as error:
         report_operator(name, error)
+        if rows is not None:
+            rows.unpersist()
         return None
 
 
