@@ -113,8 +113,6 @@ def test_a_batch_finds_what_a_backtest_finds(batch: BatchRun, rules: Path) -> No
             keys = json.dumps({name: match[name] for name in sorted(one.rule.keys)}, separators=(",", ":"))
             expected[kind, one.rule.file.id, match["match_id"], keys, match["began"], match["ended"]] += 1
     names = ("kind", "rule", "match_id", "keys", "began", "ended")
-    compared = [row for row in batch.rows if row["rule"] not in ("counts", "limited")]
-    found = Counter(tuple(row[name] for name in names) for row in compared)
     found = Counter(
         tuple(row[name] for name in names) for row in batch.rows if row["rule"] not in ("counts", "limited")
     )
