@@ -211,6 +211,20 @@ def test_backtest(capsys, rules, tmp_path, archive) -> None:
     ]
 
 
+def test_backtest_of_empty_matches(capsys, rules, archive) -> None:
+    write(rules, empty_sql="MEASURES count(*) AS n PATTERN (A*) WITHIN 1 HOUR DEFINE A AS kind = 'login'")
+    code, out, _ = run(capsys, "backtest", rules, "--input", archive)
+    summary, days = out.strip().split("\n\n")
+    assert code == 0 and summary.splitlines()[2].split()[:5] == ["empty", "NULL", "8", "0", "2"]
+    assert [line.split()[-2:] for line in days.splitlines()[2:]] == [
+        *([rule, "2"] for rule in ("empty", "good", "empty", "good")),
+        ["empty", "4"],
+    ]
+    assert days.splitlines()[-1].startswith("no time ")
+    code, out, _ = run(capsys, "backtest", rules, "--input", archive, "--format", "json")
+    assert json.loads(out)["rules"][0]["by_day"] == {"2024-03-01": 2, "2024-03-02": 2, "no time": 4}
+
+
 def test_backtest_of_two_versions(capsys, rules, tmp_path, archive) -> None:
     before = tmp_path / "before"
     before.mkdir()

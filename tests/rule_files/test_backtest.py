@@ -51,6 +51,7 @@ def ends(found: RuleHits) -> list[str]:
 
 EVENTS = "TYPE kind PATTERN SEQ(login l, pay p) WITHIN 1 HOUR RETURN MATCHES"
 FUNNEL = "query: {steps: [login, pay], type: kind, within: 1 hour}"
+EMPTY = "MEASURES count(*) AS n PATTERN (A*) WITHIN 1 HOUR DEFINE A AS kind = 'login'"
 
 
 def test_hits_of_all_kinds(tmp_path: Path) -> None:
@@ -87,6 +88,11 @@ def test_rows_without_a_time_are_left_out(tmp_path: Path) -> None:
     rows = rows.set_column(1, "ts", pa.array([times[0], None, times[2]], rows["ts"].type))
     (found,) = hits(tmp_path, rows, a_sql=LOGIN_PAY)
     assert ends(found) == ["01 23:00"]
+
+
+def test_empty_matches_have_no_day(tmp_path: Path) -> None:
+    found = hits(tmp_path, archive("lpx"), a_sql=EMPTY)
+    assert [list(one.by_day().items()) for one in found] == [[(date(2024, 3, 1), 1), (None, 2)]]
 
 
 def test_one_failure_stops_no_other_rule(tmp_path: Path) -> None:

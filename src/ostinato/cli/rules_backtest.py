@@ -16,17 +16,20 @@ from ostinato.cli.progress import progress_on_stderr
 from ostinato.cli.rules_folder import as_values, print_problems
 from ostinato.cli.terminal import say
 from ostinato.cli.text_table import cell_text, text_table
-from ostinato.rule_files.backtest import HitsDifference, RuleHits, archive_table, backtest, differences
+from ostinato.rule_files.backtest import HitsDifference, RuleHits, archive_table, backtest, day_order, differences
 from ostinato.rule_files.checks import check_folder
 from ostinato.rule_files.problems import Problem
 from ostinato.rule_files.rule_folder import read_folder
 from ostinato.rule_sets.rule_columns import SUPPRESSED
 
 if TYPE_CHECKING:
+    from datetime import date
     from pathlib import Path
 
     import pyarrow as pa
 
+_NO_TIME = "no time"
+"""The day of empty matches."""
 _MOST_DAYS = 40
 _MOST_MATCHES = 20
 """Rows of tables as text. JSON has all of them."""
@@ -71,14 +74,15 @@ def _tables(hits: Sequence[RuleHits], compared: Sequence[HitsDifference]) -> Ite
     summary = []
     for one in hits:
         if one.matches is not None and one.shown is not None:
-            days, hidden = one.by_day(), one.matches.num_rows - one.shown.num_rows
+            days, hidden = len(one.by_day().keys() - {None}), one.matches.num_rows - one.shown.num_rows
             file = one.rule.file
-            summary.append([file.id, file.severity, one.shown.num_rows, hidden, len(days), round(one.seconds, 3)])
+            summary.append([file.id, file.severity, one.shown.num_rows, hidden, days, round(one.seconds, 3)])
     yield text_table(["rule", "severity", "hits", "suppressed", "days", "seconds"], summary, width=width)
-    by_day = sorted((day, one.rule.file.id, count) for one in hits for day, count in one.by_day().items())
+    by_day = [(day, one.rule.file.id, count) for one in hits for day, count in one.by_day().items()]
+    by_day.sort(key=lambda row: (day_order(row[0]), row[1]))
     yield text_table(
         ["day", "rule", "hits"],
-        [[str(day), id, count] for day, id, count in by_day[:_MOST_DAYS]],
+        [[_day(day), id, count] for day, id, count in by_day[:_MOST_DAYS]],
         width=width,
         left_out=max(len(by_day) - _MOST_DAYS, 0),
     )
@@ -86,6 +90,10 @@ def _tables(hits: Sequence[RuleHits], compared: Sequence[HitsDifference]) -> Ite
         rows = [[one.rule, one.new.num_rows, one.lost.num_rows, one.unchanged] for one in compared]
         yield text_table(["rule", "new", "lost", "unchanged"], rows, width=width)
         yield from (_matches(one.rule, words, table, width) for one in compared for words, table in _sides(one))
+
+
+def _day(day: date | None) -> str:
+    return _NO_TIME if day is None else str(day)
 
 
 def _sides(difference: HitsDifference) -> Iterator[tuple[str, pa.Table]]:
@@ -109,7 +117,7 @@ def _values(hits: Sequence[RuleHits], compared: Sequence[HitsDifference], proble
                 "severity": one.rule.file.severity,
                 "hits": one.shown.num_rows,
                 "suppressed": one.matches.num_rows - one.shown.num_rows,
-                "by_day": {str(day): count for day, count in one.by_day().items()},
+                "by_day": {_day(day): count for day, count in one.by_day().items()},
                 "seconds": one.seconds,
             }
             for one in hits

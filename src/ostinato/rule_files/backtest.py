@@ -47,18 +47,27 @@ class RuleHits:
         """The matches that aren't suppressed."""
         return None if self.matches is None else self.matches.filter(pc.invert(self.matches[SUPPRESSED]))
 
-    def by_day(self) -> dict[date, int]:
+    def by_day(self) -> dict[date | None, int]:
         """The number of shown matches that began on each day, in the time zone of the folder."""
         return {} if self.shown is None else days_of(self.shown)
 
 
-def days_of(matches: pa.Table) -> dict[date, int]:
-    """The number of matches that began on each day, in the order of days."""
+def days_of(matches: pa.Table) -> dict[date | None, int]:
+    """The number of matches that began on each day, in the order of days. Empty matches have no time: None, the last.
+
+    >>> days_of(pa.table({BEGAN: pa.array([None, 0, None], pa.timestamp("us"))}))
+    {datetime.date(1970, 1, 1): 1, None: 2}
+    """
     began = matches[BEGAN]
     if pa.types.is_timestamp(began.type) and began.type.tz is not None:
         began = pc.local_timestamp(began)
     days = began.cast(pa.date32(), safe=False).to_pylist()
-    return dict(sorted(Counter(days).items()))
+    return dict(sorted(Counter(days).items(), key=lambda item: day_order(item[0])))
+
+
+def day_order(day: date | None) -> tuple[bool, date]:
+    """Sorts days, and None behind them."""
+    return day is None, day or date.min
 
 
 @dataclass(frozen=True, slots=True)
