@@ -90,6 +90,8 @@ def test_the_forms_of_files(tmp_path: Path) -> None:
         ("options: {start: soon}", 2, "start can't be 'soon'"),
         ("options: {begin: new}", 2, "there is no option 'begin'"),
         ("options: kept", 2, "options is a mapping"),
+        ("options: {suppress: 1 hour by user}", 2, "hint: suppress: 1 hour by user"),
+        ("options: {start: kept, reason: x}", 2, "there is no option 'reason'"),
         ("query: x", 2, "below the front matter"),
         ("tests: {a: 1}", 2, "tests is a list"),
         ("tests: [1]", 2, "a test is a mapping"),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Any, TypeVar, get_args
 
-from ostinato.calls.options import a_text, column_names, is_number, one_of, shown, true_or_false
+from ostinato.calls.options import a_text, column_names, is_number, known_names, one_of, shown, true_or_false
 from ostinato.errors import did_you_mean
 from ostinato.rule_files.problems import Problems
 from ostinato.rule_files.rule_file import RuleFile, RuleTest, RuleText, Severity
@@ -15,6 +15,8 @@ from ostinato.rule_files.yaml_values import Document, file_fault
 from ostinato.rule_sets.rule_changes import MOST_ID_CHARACTERS, RuleChange, RuleOptions
 
 T = TypeVar("T")
+OPTION_FIELDS = ("start", "at_end", "max_partial_matches", "max_state_bytes", "max_errors")
+"""The change log also has `suppress`, which is a field of its own here, and the reason of a suspension."""
 FIELDS = (
     *("id", "title", "description", "severity", "tags", "owner", "keys", "time"),
     *("query", "enabled", "suppress", "options", "tests"),
@@ -102,6 +104,10 @@ def _texts(name: str, value: Any) -> tuple[str, ...]:
 def _options(name: str, value: Any) -> RuleOptions:
     if isinstance(value, str):
         raise file_fault(f"{name} is a mapping, not {shown(value)}", None, hint="options: {start: kept}")
+    if isinstance(value, dict):
+        if "suppress" in value:
+            raise file_fault("suppress is a field of its own", None, hint="suppress: 1 hour by user")
+        known_names(value, OPTION_FIELDS)
     return RuleOptions.read(value)
 
 
