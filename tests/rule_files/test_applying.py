@@ -127,6 +127,13 @@ def test_without_settings_the_first_rule_decides(folders: Folders) -> None:
     assert [line.action.name for line in plan.lines] == ["ADD", "LEAVE"]
 
 
+def test_the_first_rule_that_is_on_decides(folders: Folders) -> None:
+    off = front("enabled: false", "PARTITION BY u ORDER BY t " + LOGIN_PAY)
+    folders.write(rules_yaml="", a_sql=off, b_sql="PARTITION BY v ORDER BY t " + OTHER)
+    plan = folders.plan()
+    assert [str(line) for line in plan.lines] == ["= a: off", "+ b: new (v1)"] and not plan.problems
+
+
 def test_what_a_log_cant_hold(folders: Folders) -> None:
     folders.write(a_sql="TYPE kind PATTERN SEQ(A, B) RETURN MATCHES")
     (line,) = folders.plan().lines

@@ -98,9 +98,9 @@ def log_options(rule: ReadyRule) -> RuleOptions:
 
 
 def order_of_log(checked: CheckedFolder) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
-    """The keys and the time that all rules of a log share: those of the folder, or of its first rule."""
+    """The keys and the time that all rules of a log share: those of the folder, or of its first rule that is on."""
     shared = checked.folder.settings
-    first = next((rule for rule in checked.rules if rule.can_stream), None)
+    first = next((rule for rule in checked.rules if rule.can_stream and rule.file.enabled), None)
     return (
         shared.keys if shared.keys is not None or first is None else first.keys,
         shared.time if shared.time is not None or first is None else first.time,
