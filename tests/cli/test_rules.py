@@ -148,6 +148,24 @@ def test_a_failed_test_says_why(capsys, rules, query, words) -> None:
     assert code == 1 and "  why:\n" in out and words in out
 
 
+def test_the_reason_has_the_time_zone_of_the_folder(capsys, tmp_path) -> None:
+    test = "tests: [{should_match: [{user: ann, ts: 2024-03-01 12:00:00}]}]"
+    query = "MEASURES 1 AS x PATTERN (A) DEFINE A AS hour(ts) <> 12"
+    write(tmp_path, rules_yaml=SETTINGS + "timezone: Europe/Berlin\n", a_sql=f"---\n{test}\n---\n{query}")
+    code, out, _ = run(capsys, "test", tmp_path)
+    assert code == 1 and "1 start row, 0 start a match" in out and "ts = 2024-03-01 12:00:00+01:00" in out
+
+
+def test_a_reason_that_finds_a_match_says_so(capsys, tmp_path) -> None:
+    at = "user: ann, ts: 2024-03-01 12:00:00"
+    events = f"[{{{at}, amount: 2, kind: a}}, {{{at}, amount: 1, kind: b}}]"
+    settings = SETTINGS.replace("  kind: string\n  amount: double\n", "  amount: double\n  kind: string\n")
+    query = "MEASURES first(kind) AS x PATTERN (A B) DEFINE A AS kind = 'a', B AS kind = 'b'"
+    write(tmp_path, rules_yaml=settings, a_sql=f"---\ntests: [{{should_match: {events}}}]\n---\n{query}")
+    code, out, _ = run(capsys, "test", tmp_path)
+    assert code == 1 and "the test finds no match, but ost.why_not finds one" in out
+
+
 def test_results_as_json(capsys, rules) -> None:
     write(rules, good_sql=GOOD.replace("total: 30", "total: 31"))
     code, out, _ = run(capsys, "test", rules, "--format", "json")

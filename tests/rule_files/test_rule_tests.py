@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.rule_files.folders import LOGIN_PAY, checked
 
+from ostinato.expressions.types import Settings
 from ostinato.rule_files.ready_rule import ReadyRule
 from ostinato.rule_files.rule_tests import ReasonFor, TestResult, TestRunner
 
@@ -103,7 +104,8 @@ def test_a_test_that_cant_run(tmp_path: Path, query: str, events: str, more: str
 def test_the_reason_why_nothing_matched(tmp_path: Path) -> None:
     asked: list[tuple[str, int]] = []
 
-    def reason_for(rule: ReadyRule, events: object) -> str:
+    def reason_for(rule: ReadyRule, events: object, settings: Settings) -> str:
+        assert settings.timezone == "UTC"
         asked.append((rule.file.id, len(events)))  # type: ignore[arg-type]
         return "no row is LOGIN"
 

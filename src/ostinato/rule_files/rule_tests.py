@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from ostinato.errors import OstinatoError, QueryError, held_warnings
+from ostinato.expressions.types import Settings
 from ostinato.rule_files.event_tables import events_table
 from ostinato.rule_files.ready_rule import CompiledEvents, ReadyRule, compile_over
 from ostinato.rule_files.row_diff import RowDiff, row_diff
@@ -17,8 +18,9 @@ from ostinato.rule_files.rule_run import check_times, found_rows
 from ostinato.rule_sets.compiled_rule import CompiledRule
 from ostinato.rule_sets.rule_errors import as_error_of_rule
 
-ReasonFor = Callable[[ReadyRule, pa.Table], str | None]
-"""The rule and the events of a test in which it matched nothing -> why it didn't, in a few lines; None: no reason."""
+ReasonFor = Callable[[ReadyRule, pa.Table, Settings], str | None]
+"""The rule, the events of a test in which it matched nothing, and the settings of the folder -> why it didn't, in a few
+lines; None: no reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ class TestRunner:
         return TestResult(rule, test)
 
     def _reason(self, rule: ReadyRule, events: pa.Table) -> str | None:
-        return None if self.reason_for is None else self.reason_for(rule, events)
+        return None if self.reason_for is None else self.reason_for(rule, events, self.shared.settings)
 
 
 def _check_decidable(runs: CompiledRule | CompiledEvents, test: RuleTest) -> None:
