@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
 from tests.laws.declined import CLAUSES, Declined
+from tests.laws.test_funnel_rules import EVENTS, Event, table_of
 from tests.laws.test_rules import SCHEMA, rule_texts
 from tests.laws.test_stream_equals_batch import TABLES, Plan, on_time, plans
 from tests.rule_sets.rule_streams import RuleStream, of_kind, rule
@@ -69,3 +71,30 @@ def test_stream_and_judge(text: str, table: pa.Table, plan: Plan, minutes: int, 
     expected = judged(of_kind(everything, "match"), minutes * MINUTE)
     assert found == expected
     DECLINED.answered(rows=bool(expected))
+
+
+@settings(max_examples=examples(30))
+@given(
+    EVENTS,
+    st.sampled_from(["any", "strict_order", "strict_increase"]),
+    st.none() | st.just("0.000002 seconds"),
+    st.integers(1, 6),
+    st.integers(0, 14),
+)
+def test_funnels(events: list[Event], mode: str, within: str | None, quiet_us: int, cut: int) -> None:
+    """Only attempts with all steps are suppressed, and start a quiet time."""
+    text = json.dumps({"steps": ["A", "B", "C"], "type": "kind", "within": within, "mode": mode})
+    table = table_of(sorted(events, key=lambda event: event[1]))
+    batch = RuleStream(kinds=("funnel",))
+    attempts = of_kind([*batch.step(table, LATEST, rule("r", text)), *batch.finish()], "match")
+    stops = Counter(("match", row["match_id"]) for row in attempts if not is_completed(row))
+    stream = RuleStream(kinds=("funnel",))
+    output = stream.step(table.slice(0, cut), 0, rule("r", text, suppress=f"{quiet_us / 1e6:.6f} seconds by k"))
+    output += [*stream.step(table.slice(cut), LATEST), *stream.finish()]
+    found = Counter((row["kind"], row["match_id"]) for row in output if row["kind"] in ("match", "suppressed"))
+    assert found == stops + judged([row for row in attempts if is_completed(row)], quiet_us)
+    DECLINED.answered(rows=bool(attempts))
+
+
+def is_completed(row: dict[str, Any]) -> bool:
+    return bool(json.loads(row["measures"])["completed"])

@@ -82,6 +82,13 @@ def test_suppressed_matches(tmp_path: Path) -> None:
     assert found.matches is not None and found.matches.num_rows == 4
 
 
+def test_a_hit_of_a_funnel_takes_all_steps(tmp_path: Path) -> None:
+    quiet = f"suppress: 2 hours by user\n{FUNNEL}"
+    all_hits, shown = hits(tmp_path, archive("lxxlpxxlplp"), a_yaml=FUNNEL, b_yaml=quiet)
+    assert ends(all_hits) == ["02 00:00", "02 02:00", "02 03:00"]
+    assert ends(shown) == ["02 00:00", "02 02:00"]
+
+
 def test_rows_without_a_time_are_left_out(tmp_path: Path) -> None:
     rows = archive("lpp")
     times = rows["ts"].to_pylist()

@@ -44,6 +44,18 @@ def test_a_match_or_none(tmp_path: Path, query: str) -> None:
     assert len(results[3].diff.unexpected) == 1
 
 
+def test_a_funnel_matches_if_an_attempt_takes_all_steps(tmp_path: Path) -> None:
+    stops = PAYS.replace("kind: pay", "kind: view")
+    row = "{level: 1, completed: false, pay_at: null}"
+    tests = [case(stops), case(stops, kind="should_not_match"), case(stops, f"  expect: [{row}]")]
+    results = run(tmp_path, "\n".join(tests), FUNNEL, reason_for=lambda *_: "why")
+    assert [result.passed for result in results] == [False, True, True]
+    assert (results[0].failure, results[0].reason) == ("the rule should match, and it doesn't", "why")
+    both = f"{PAYS}  - {{user: bob, ts: 2024-03-01 09:00:00, kind: login}}\n"
+    (failed,) = run(tmp_path, case(both, kind="should_not_match"), FUNNEL)
+    assert [row["user"] for row in failed.diff.unexpected] == ["ann"]
+
+
 @pytest.mark.parametrize(
     ("query", "expected"),
     [

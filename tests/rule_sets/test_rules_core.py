@@ -211,6 +211,14 @@ def test_rows_of_one_match_are_suppressed_together() -> None:
     assert [row["kind"] for row in output[1:]] == ["match", "match", "suppressed", "suppressed", "unmatched"]
 
 
+def test_attempts_of_a_funnel_that_stop_early_are_never_suppressed_and_start_no_quiet_time() -> None:
+    funnel = '{"steps": ["A", "B"], "type": "kind", "mode": "strict_order"}'
+    stream = RuleStream(kinds=("funnel",))
+    output = stream.step(rows("AXABAXAB"), 8, rule("r", funnel, suppress="1 hour by k"))
+    found = [(json.loads(row["measures"])["completed"], row["kind"]) for row in output[1:]]
+    assert found == [(False, "match"), (True, "match"), (False, "match"), (True, "suppressed")]
+
+
 def test_a_stream_suppresses_by_its_own_keys() -> None:
     (report,) = RuleStream().step(rows("AB"), 2, rule("r", AB, suppress="1 hour by kind"))
     assert report["kind"] == "rule_rejected"

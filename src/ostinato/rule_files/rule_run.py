@@ -9,6 +9,7 @@ from ostinato.clause.matching.spans import whole_keys
 from ostinato.clause.task.clause_worker import Worker
 from ostinato.errors import MatchError, QueryError, errors_quoting
 from ostinato.expressions.values.value_order import OrderKey
+from ostinato.funnels.funnel import COMPLETED
 from ostinato.rows.arrow_tables import columns_of
 from ostinato.rows.batches import OutputRows
 from ostinato.rows.column_leaves import by_column_name
@@ -34,8 +35,14 @@ def found_rows(rule: CompiledRule | CompiledEvents, table: pa.Table) -> pa.Table
         return _shown(rule, rule.plan.measured(_matched(_matches(rule, table))))
 
 
+def completed(rule: CompiledRule | CompiledEvents, rows: pa.Table) -> pa.Table:
+    """The rows without attempts of a funnel that end before its last step: a funnel matches if an attempt takes all."""
+    return rows.filter(rows[COMPLETED]) if isinstance(rule, CompiledRule) and rule.is_funnel else rows
+
+
 def found_matches(rule: CompiledRule | CompiledEvents, table: pa.Table) -> pa.Table:
-    """A row for each match in the order of a batch: `match_id`, the keys, `began` and `ended`.
+    """A row for each match in the order of a batch: `match_id`, the keys, `began` and `ended`. The matches of a funnel
+    are its attempts with all steps.
 
     Raises UNSUPPORTED_IN_BACKTEST for an event query with aggregates, which lists no matches.
     """
@@ -47,7 +54,8 @@ def found_matches(rule: CompiledRule | CompiledEvents, table: pa.Table) -> pa.Ta
         own = (MATCH_ID, Role.MATCH_START.value, Role.MATCH_END.value)
     else:
         with errors_quoting(rule.query.clause.text):
-            rows, keys = rule.plan.measured(_matched(_matches(rule, table))), rule.plan.plan.bound.partition_by
+            rows = completed(rule, rule.plan.measured(_matched(_matches(rule, table))))
+        keys = rule.plan.plan.bound.partition_by
         own = (MATCH_ID, compiled_rule.BEGAN, compiled_rule.ENDED)
     ids = rows[own[0]].to_pylist()
     first = pa.array(sorted({id: row for row, id in reversed([*enumerate(ids)])}.values()), pa.int64())

@@ -14,7 +14,7 @@ from ostinato.rule_files.event_tables import events_table
 from ostinato.rule_files.ready_rule import CompiledEvents, ReadyRule, compile_over
 from ostinato.rule_files.row_diff import RowDiff, row_diff
 from ostinato.rule_files.rule_file import FolderSettings, RuleTest
-from ostinato.rule_files.rule_run import check_times, found_rows
+from ostinato.rule_files.rule_run import check_times, completed, found_rows
 from ostinato.rule_sets.compiled_rule import CompiledRule
 from ostinato.rule_sets.rule_errors import as_error_of_rule
 
@@ -88,6 +88,7 @@ class TestRunner:
                 return TestResult(rule, test)
             reason = None if found.num_rows else self._reason(rule, events)
             return TestResult(rule, test, _difference(test, found, diff), diff, reason=reason)
+        found = completed(runs, found)
         if test.should_match and not found.num_rows:
             return TestResult(rule, test, "the rule should match, and it doesn't", reason=self._reason(rule, events))
         if not test.should_match and found.num_rows:

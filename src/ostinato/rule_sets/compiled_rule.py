@@ -51,6 +51,11 @@ class CompiledRule:
     """The same as text. Rules with equal texts have the same order of rows."""
     suppression: Suppression | None = None
 
+    @property
+    def is_funnel(self) -> bool:
+        """Whether matches are attempts of a funnel, which may end before the last step."""
+        return self.order is not None
+
     def slot(self, measure: str) -> str:
         """The column that matching returns for one of our own measures."""
         plan = self.plan.plan

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.expressions.values.value_order import group_numbers
+from ostinato.funnels.funnel import COMPLETED
 from ostinato.rows.batches import OutputRows
 from ostinato.rows.column_names import MATCHED, PREFIX
 from ostinato.rows.times import microseconds_of
@@ -31,9 +32,12 @@ class MarkedResults(NamedTuple):
 def mark_suppressed(
     rule: CompiledRule, results: OutputRows, rows: KeyRows, keys: Sequence[str], quiet_until: Rows
 ) -> MarkedResults:
-    """The rows of one match are suppressed together. Rows that belong to no match never are."""
+    """The rows of one match are suppressed together. Rows that belong to no match never are. Nor are attempts of a
+    funnel that don't take all steps, and they start no quiet time."""
     assert rule.suppression is not None
     is_match = np.asarray(results.arrays[MATCHED]) if MATCHED in results.arrays else np.ones(results.count, np.bool_)
+    if rule.is_funnel:
+        is_match = is_match & np.asarray(rule.plan.measured(results)[COMPLETED])
     of_match = np.flatnonzero(is_match)
     ids = results.arrays[rule.slot(compiled_rule.MATCH_ID)].take(pa.array(of_match))
     matches = group_numbers(len(of_match), [ids])

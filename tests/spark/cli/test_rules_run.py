@@ -114,7 +114,9 @@ def test_a_batch_finds_what_a_backtest_finds(batch: BatchRun, rules: Path) -> No
             expected[kind, one.rule.file.id, match["match_id"], keys, match["began"], match["ended"]] += 1
     names = ("kind", "rule", "match_id", "keys", "began", "ended")
     found = Counter(
-        tuple(row[name] for name in names) for row in batch.rows if row["rule"] not in ("counts", "limited")
+        tuple(row[name] for name in names)
+        for row in batch.rows
+        if row["rule"] not in ("counts", "limited") and '"completed":false' not in (row["measures"] or "")
     )
     assert found == expected
     assert {kind for kind, *_ in found} == {"match", "suppressed"}
