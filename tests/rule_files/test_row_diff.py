@@ -125,6 +125,18 @@ def test_values_without_a_common_type() -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "kind", "words"),
+    [
+        (300, pa.int8(), "300 doesn't fit the type TINYINT of column 'x': its values are from -128 to 127"),
+        (-(2**63) - 1, pa.int64(), "from -9223372036854775808 to 9223372036854775807"),
+    ],
+)
+def test_numbers_that_are_too_large(value: Any, kind: pa.DataType, words: str) -> None:
+    with pytest.raises(QueryError, match=words):
+        typed_column("x", [value], kind, Settings())
+
+
+@pytest.mark.parametrize(
     ("value", "kind", "read"),
     [
         (300, pa.int8(), None),

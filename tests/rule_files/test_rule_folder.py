@@ -78,13 +78,16 @@ def test_the_forms_of_files(tmp_path: Path) -> None:
     [
         ("sevrity: low", 2, "did you mean 'severity'"),
         ("title: x\nseverity: urgent", 3, "severity can't be 'urgent'"),
-        ("title: true", 2, "title is a text, not True"),
+        ("title: true", 2, 'title is a text, not true\nhint: title: "true"'),
         ("owner: 7", 2, "owner is a text, not 7"),
         ("id: 7", 2, 'id: "7"'),
+        ("id: 1e3", 2, 'id is a text, not 1e3\nhint: id: "1e3"'),
+        ("owner:\n  0.50", 2, 'hint: owner: "0.50"'),
+        ("suppress: 3600", 2, 'hint: suppress: "3600"'),
         ("id: ''", 2, "id is a text"),
-        ("tags: [fraud, no, 1]", 2, "each of tags is a text, not 1"),
+        ("tags: [fraud, no, 1]", 2, 'each of tags is a text, not 1\nhint: - "1"'),
         ("tags: {a: 1}", 2, "tags is a list of texts"),
-        ("enabled: no", 2, "enabled is True or False, not 'no'"),
+        ("enabled: no", 2, "enabled is true or false, not 'no'"),
         ("keys: [user, user]", 2, "twice"),
         ("keys: 5", 2, "keys names columns"),
         ("options: {start: soon}", 2, "start can't be 'soon'"),
@@ -130,7 +133,7 @@ def test_errors_of_one_file_hide_no_other(tmp_path: Path) -> None:
         g_sql=LOGIN_PAY,
     )
     assert told(found) == [
-        ("a.sql", 2, "INVALID_OPTION"),
+        ("a.sql", 2, "INVALID_RULE_FILE"),
         ("a.sql", 3, "INVALID_OPTION"),
         ("a.sql", 4, "INVALID_RULE_FILE"),
         ("b.sql", 1, "INVALID_RULE_FILE"),
@@ -140,6 +143,29 @@ def test_errors_of_one_file_hide_no_other(tmp_path: Path) -> None:
         ("f.sql", 3, "SYNTAX_ERROR"),
     ]
     assert [rule.file.id for rule in found.rules] == ["g"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "hint"),
+    [
+        ("a_yaml", "title: x", "query: |"),
+        ("a_yaml", "", "query: |"),
+        ("a_yaml", "query:", "query: |"),
+        ("a_sql", "", "write a clause or an event query"),
+        ("a_sql", " ;\n", "write a clause or an event query"),
+        ("a_sql", "---\ntitle: x\n---\n", "below the line ---"),
+    ],
+)
+def test_a_rule_without_a_query(tmp_path: Path, name: str, text: str, hint: str) -> None:
+    (problem,) = checked(tmp_path, **{name: text}).problems
+    assert problem.error.message == "the rule has no query" and hint in str(problem.error.hint)
+
+
+def test_an_event_query_names_the_column_with_its_types(tmp_path: Path) -> None:
+    text = "PATTERN SEQ(login l, pay p) RETURN MATCHES"
+    found = checked(tmp_path, a_sql=text, b_sql=f"TYPE kind {text}")
+    assert told(found) == [("a.sql", 1, "TYPE_COLUMN_MISSING")]
+    assert found.problems[0].error.hint == "write it into the query, before PATTERN: TYPE kind"
 
 
 def test_carets_count_the_lines_of_the_file(tmp_path: Path) -> None:

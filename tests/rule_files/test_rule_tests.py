@@ -80,6 +80,11 @@ def test_a_difference_is_told(tmp_path: Path) -> None:
     assert near.passed
 
 
+def test_one_of_several_rows_is_missing(tmp_path: Path) -> None:
+    (result,) = run(tmp_path, case(PAYS, "  expect: [{user: ann}, {user: bob}]"))
+    assert result.failure == "1 of 2 expected rows is missing"
+
+
 def test_rows_of_one_time_are_ordered_by_all_columns_as_on_a_stream(tmp_path: Path) -> None:
     tied = "[{user: u, ts: 2024-01-01 00:00:00, kind: b}, {user: u, ts: 2024-01-01 00:00:00, kind: a}]"
     query = "MEASURES A.kind AS first PATTERN (A B) DEFINE B AS B.ts >= A.ts"

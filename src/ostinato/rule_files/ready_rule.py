@@ -77,6 +77,9 @@ def _clause(text: str, keys: _Names | None, time: _Names | None) -> _Parsed:
 
 def _event_query(text: str, keys: _Names | None, time: _Names | None) -> _Parsed:
     query = parse_event_query(text)
+    if query.types is None:
+        message = "the query doesn't say how to tell an event's type"
+        raise QueryError("TYPE_COLUMN_MISSING", message, hint="write it into the query, before PATTERN: TYPE kind")
     keys = _agreed_keys(tuple(name.text for name in query.group_by), keys, None, text)
     if time is not None and len(time) > 1:
         message = f"an event query is ordered by one column, and the rule by {_listed(time)}"

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Any, TypeVar, get_args
 
-from ostinato.calls.options import a_text, column_names, is_number, known_names, one_of, shown, true_or_false
+from ostinato.calls.options import a_text, column_names, is_number, known_names, one_of, shown
+from ostinato.calls.shown_objects import shortened
 from ostinato.errors import did_you_mean
 from ostinato.rule_files.problems import Problems
 from ostinato.rule_files.rule_file import RuleFile, RuleTest, RuleText, Severity
@@ -15,7 +16,9 @@ from ostinato.rule_files.yaml_values import Document, file_fault
 from ostinato.rule_sets.rule_changes import MOST_ID_CHARACTERS, RuleChange, RuleOptions
 
 T = TypeVar("T")
-OPTION_FIELDS = ("start", "at_end", "max_partial_matches", "max_state_bytes", "max_errors")
+_TEXT_FIELDS = ("id", "title", "description", "owner", "suppress")
+_NO_QUERY = "the rule has no query"
+_OPTION_FIELDS = ("start", "at_end", "max_partial_matches", "max_state_bytes", "max_errors")
 """The change log also has `suppress`, which is a field of its own here, and the reason of a suspension."""
 FIELDS = (
     *("id", "title", "description", "severity", "tags", "owner", "keys", "time"),
@@ -29,7 +32,7 @@ def read_rule_file(path: str, document: Document, query: RuleText | None, proble
 
     `query` is the text below the front matter; None for a YAML file, where the query is a field.
     """
-    values = {} if document.value is None and query is not None else document.value
+    values = {} if document.value is None else document.value
     with problems.caught(document.line() or 1):
         if not isinstance(values, dict):
             raise file_fault(f"a rule is a mapping of fields, not {shown(values)}", document.line(), hint="id: my-rule")
@@ -46,6 +49,8 @@ def _rule(
         if values.get(name) is None:
             return default
         with problems.caught(document.line(name)):
+            if name in _TEXT_FIELDS:
+                _check_text(name, document)
             return read(name, values[name])
         return default
 
@@ -54,16 +59,16 @@ def _rule(
         query = _query(values.get("query"), document, below)
     rule = RuleFile(
         path,
-        field("id", read_id, PurePosixPath(path).stem),
+        field("id", _read_id, PurePosixPath(path).stem),
         query,
         field("title", a_text, None),
         field("description", a_text, None),
         field("severity", _severity, None),
-        field("tags", _texts, ()),
+        field("tags", lambda name, value: _texts(name, value, document), ()),
         field("owner", a_text, None),
         field("keys", column_names, None),
         field("time", column_names, None),
-        field("enabled", true_or_false, True),
+        field("enabled", _flag, True),
         field("suppress", a_text, None),
         document.line("suppress"),
         field("options", _options, RuleOptions()),
@@ -82,10 +87,16 @@ def check_fields(values: Mapping[str, Any], allowed: Iterable[str], document: Do
             problems.add(file_fault(f"there is no field {shown(name)}", line, hint=hint), line)
 
 
-def read_id(name: str, value: Any) -> str:
+def _check_text(name: str, document: Document, *position: int) -> None:
+    """Refuses a number or a boolean in place of a text. The hint quotes it as it stands in the file."""
+    written = document.written.get((name, *position))
+    if written is not None:
+        place, hint = (f"each of {name}", f'- "{written}"') if position else (name, f'{name}: "{written}"')
+        raise file_fault(f"{place} is a text, not {shortened(written, 60)}", document.line(name, *position), hint=hint)
+
+
+def _read_id(name: str, value: Any) -> str:
     """The id of a rule, as the change log takes it."""
-    if is_number(value) and not isinstance(value, bool):
-        raise file_fault(f"{name} is a text, not the number {value}", None, hint=f'{name}: "{value}"')
     return RuleChange(a_text(name, value, hint=f"at most {MOST_ID_CHARACTERS} characters"), 1, "-").id
 
 
@@ -94,10 +105,18 @@ def _severity(name: str, value: Any) -> Severity:
     return severity
 
 
-def _texts(name: str, value: Any) -> tuple[str, ...]:
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise file_fault(f"{name} is true or false, not {shown(value)}", None, hint=f"{name}: false")
+    return value
+
+
+def _texts(name: str, value: Any, document: Document) -> tuple[str, ...]:
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list):
         raise file_fault(f"{name} is a list of texts, not {shown(value)}", None, hint=f"{name}: [fraud, login]")
+    for position in range(len(values)):
+        _check_text(name, document, position)
     return tuple(a_text(f"each of {name}", one, hint="put it into quotes") for one in values)
 
 
@@ -107,7 +126,7 @@ def _options(name: str, value: Any) -> RuleOptions:
     if isinstance(value, dict):
         if "suppress" in value:
             raise file_fault("suppress is a field of its own", None, hint="suppress: 1 hour by user")
-        known_names(value, OPTION_FIELDS)
+        known_names(value, _OPTION_FIELDS)
     return RuleOptions.read(value)
 
 
@@ -117,13 +136,16 @@ def _query(value: Any, document: Document, below: RuleText | None) -> RuleText:
         if value is not None:
             raise file_fault("the query stands below the front matter, so there is no field 'query'", line)
         query = below
+    elif value is None:
+        raise file_fault(_NO_QUERY, line, hint="query: |, and below it the text of a clause; or the steps of a funnel")
     elif isinstance(value, dict):  # a funnel
         query = RuleText(json.dumps(value, ensure_ascii=False), line, has_lines=False)
     else:
         text = a_text("query", value, hint="the text of a clause, or the steps of a funnel", code="INVALID_RULE_FILE")
         query = text_in_file(text, line + 1, has_lines=("query",) in document.block_texts)
     if not query.text:
-        raise file_fault("the rule has no query", line, hint="write it below the line --- that ends the front matter")
+        below_front = "write it below the line --- that ends the front matter"
+        raise file_fault(_NO_QUERY, line, hint=below_front if document.lines else "write a clause or an event query")
     RuleChange("-", 1, query.text)  # the change log's limits
     return query
 

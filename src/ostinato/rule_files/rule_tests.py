@@ -108,7 +108,15 @@ def _check_decidable(runs: CompiledRule | CompiledEvents, test: RuleTest) -> Non
 
 def _difference(test: RuleTest, found: pa.Table, diff: RowDiff) -> str:
     expected = len(test.expected or ())
-    missing = f"{len(diff.missing)} of {expected} expected {'row is' if len(diff.missing) == 1 else 'rows are'} missing"
-    more = len(diff.unexpected)
-    unexpected = f"{more} of {found.num_rows} found {'row is' if more == 1 else 'rows are'} not expected"
-    return ", ".join(words for words, there in ((missing, diff.missing), (unexpected, more)) if there)
+    missing = f"{_rows_are(len(diff.missing), expected, 'expected')} missing"
+    unexpected = f"{_rows_are(len(diff.unexpected), found.num_rows, 'found')} not expected"
+    return ", ".join(words for words, there in ((missing, diff.missing), (unexpected, diff.unexpected)) if there)
+
+
+def _rows_are(count: int, total: int, kind: str) -> str:
+    """Subject and verb.
+
+    >>> _rows_are(1, 3, "expected"), _rows_are(1, 1, "found")
+    ('1 of 3 expected rows is', '1 of 1 found row is')
+    """
+    return f"{count} of {total} {kind} row{'' if total == 1 else 's'} {'is' if count == 1 else 'are'}"

@@ -62,6 +62,9 @@ def _numbers(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
         return pa.array([None if value is None else float(value) for value in values], kind)
     if any(isinstance(value, float) and not value.is_integer() for value in values):
         raise TypeError("it isn't a whole number")
+    bits = kind.bit_width - 1
+    if any(value is not None and not -(2**bits) <= value < 2**bits for value in values):
+        raise TypeError(f"its values are from {-(2**bits)} to {2**bits - 1}")
     return pa.array([None if value is None else int(value) for value in values], kind)
 
 

@@ -45,11 +45,13 @@ def file_fault(
 
 @dataclass(slots=True)
 class Document:
-    """The values of a document. `block_text` has the paths of texts that are written as a block after `|`."""
+    """The values of a document. `block_texts` has the paths of texts that are written as a block after `|`."""
 
     value: Any = None
     lines: dict[Path, int] = field(default_factory=dict)
     block_texts: set[Path] = field(default_factory=set)
+    written: dict[Path, str] = field(default_factory=dict)
+    """Numbers and booleans as they stand in the file."""
 
     def line(self, *path: str | int) -> int | None:
         """The line of a value, or of the nearest value around it."""
@@ -154,6 +156,8 @@ class _Reader:
             value = _scalar(event, line)
             if event.style == "|":
                 self.document.block_texts.add(path)
+            if isinstance(value, bool | int | float):
+                self.document.written[path] = str(event.value)
         if around is None:
             self.document.value = value
         elif isinstance(around.values, list):

@@ -80,7 +80,7 @@ def file_text(rule: TranslatedRule) -> str:
 
 
 def _quoted(value: str | list[str] | None) -> str:
-    """YAML behind a field, with each text in double quotes: versions of YAML disagree about texts without quotes, such as `1e3`.
+    """YAML behind a field, with each text in double quotes: versions of YAML disagree about others, such as `1e3`.
 
     >>> _quoted("1e3"), _quoted([])
     (' "1e3"', ' []')
