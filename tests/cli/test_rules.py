@@ -70,9 +70,17 @@ def test_check_with_another_schema(capsys, rules, tmp_path) -> None:
     schema = tmp_path / "schema.yaml"
     schema.write_text('{"user": "string", "ts": "timestamp", "kind": "string", "amount": "int"}')
     assert run(capsys, "check", rules, "--schema", schema)[0] == 0
-    schema.write_text("user: strin")
-    code, _, err = run(capsys, "check", rules, "--schema", schema)
-    assert code == 1 and "unknown type 'strin'" in err
+    link = tmp_path / "elsewhere" / "link.yaml"
+    link.parent.mkdir()
+    link.symlink_to(schema)
+    assert run(capsys, "check", rules, "--schema", link)[0] == 0
+    for text, words in (
+        ("ts: date\nuser: strin", "2: column 'user' has an unknown type 'strin'"),
+        ("a: [", "this isn't YAML"),
+    ):
+        schema.write_text(text)
+        code, _, err = run(capsys, "check", rules, "--schema", schema)
+        assert code == 1 and f"INVALID_RULE_FILE: {schema}:" in err and words in err
 
 
 def test_check_says_if_it_has_no_schema(capsys, rules) -> None:
@@ -81,10 +89,21 @@ def test_check_says_if_it_has_no_schema(capsys, rules) -> None:
     assert code == 0 and "weren't checked" in out
 
 
+OF_EMPTY_FOLDERS = [
+    ["check", "empty"],
+    ["test", "empty"],
+    ["apply", "empty", "--log", "log"],
+    ["backtest", "empty", "--input", "table.csv"],
+    ["backtest", ".", "--input", "table.csv", "--compare", "empty"],
+]
+
+
 @pytest.mark.parametrize(
     ("argv", "code", "word"),
     [
         (["check", "none"], 1, "RULES_FOLDER_MISSING"),
+        (["check", "a.sql"], 1, "hint: give its folder: ."),
+        *((command, 1, "NO_RULES: there is no rule file in the folder empty") for command in OF_EMPTY_FOLDERS),
         (["check", ".", "--schema", "none.yaml"], 2, "INPUT_MISSING"),
         (["check", ".", "--input", "none.csv"], 2, "INPUT_MISSING"),
         (["test", ".", "--rule", "none"], 2, "UNKNOWN_RULE"),
@@ -97,8 +116,10 @@ def test_check_says_if_it_has_no_schema(capsys, rules) -> None:
 )
 def test_wrong_arguments(capsys, tmp_path, monkeypatch, argv, code, word) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("file", "file.jsonl", "file.parquet"):
+    (tmp_path / "empty").mkdir()
+    for name in ("file", "file.jsonl", "file.parquet", "a.sql", "empty/_a.sql", "empty/notes.txt"):
         (tmp_path / name).write_text("")
+    (tmp_path / "table.csv").write_text("user,ts\n")
     found, out, err = run(capsys, *argv)
     assert (found, out) == (code, "")
     assert word in err

@@ -19,7 +19,7 @@ from ostinato.cli.text_table import cell_text, text_table
 from ostinato.rule_files.backtest import HitsDifference, RuleHits, archive_table, backtest, day_order, differences
 from ostinato.rule_files.checks import check_folder
 from ostinato.rule_files.problems import Problem
-from ostinato.rule_files.rule_folder import read_folder
+from ostinato.rule_files.rule_folder import check_has_rules, read_folder
 from ostinato.rule_sets.rule_columns import SUPPRESSED
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def backtest_rules(options: argparse.Namespace) -> int:
 def _hits(folder: Path, rows: pa.Table) -> tuple[list[RuleHits], list[Problem]]:
     """The hits of the rules that are on, and the errors of all."""
     read = read_folder(folder)
+    check_has_rules(read)
     schema, settings = read.settings.schema, read.settings.settings
     archive = archive_table(rows, None if schema is None else schema.names, settings)
     checked = check_folder(read, archive.schema)

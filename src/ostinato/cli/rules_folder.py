@@ -11,11 +11,12 @@ from ostinato.cli.arrow_inputs import input_schema
 from ostinato.cli.failures import UsageFault
 from ostinato.cli.files import parse_inputs
 from ostinato.cli.terminal import say, visible
+from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
 from ostinato.rule_files.checks import CheckedFolder, check_folder
 from ostinato.rule_files.folder_settings import read_schema
 from ostinato.rule_files.problems import Problem, Problems
-from ostinato.rule_files.rule_folder import file_text, read_folder
+from ostinato.rule_files.rule_folder import check_has_rules, file_text, read_folder
 from ostinato.rule_files.yaml_values import read_yaml
 
 if TYPE_CHECKING:
@@ -25,8 +26,10 @@ if TYPE_CHECKING:
 
 
 def checked_folder(options: argparse.Namespace) -> CheckedFolder:
-    """Reads and checks the folder. Raises the errors of the folder and of the schema, not those of rules."""
+    """Reads and checks the folder, which has a rule. Raises the errors of the folder and of the schema, not those of
+    rules."""
     folder = read_folder(options.folder)
+    check_has_rules(folder)
     return check_folder(folder, _schema(options, folder.settings.settings))
 
 
@@ -41,11 +44,15 @@ def _schema_of_file(path: Path, settings: Settings) -> pa.Schema:
     """The columns from a YAML or JSON file. Its first error is that of the call."""
     if not path.is_file():
         raise UsageFault("INPUT_MISSING", f"there is no file {path} (for --schema)")
-    document = read_yaml(file_text(path.parent, path.name))
-    problems = Problems(str(path))
-    schema = read_schema(document.value, document, (), settings, problems)
-    if problems.found or schema is None:
-        raise problems.found[0].error
+    problems, schema = Problems(str(path)), None
+    file = path.resolve()  # unlike a rule, the file may be a link
+    with problems.caught():
+        document = read_yaml(file_text(file.parent, file.name))
+        schema = read_schema(document.value, document, (), settings, problems)
+    for problem in problems.found:
+        error, line = problem.error, "" if problem.line is None else f":{problem.line}"
+        raise QueryError(error.code, f"{path}{line}: {error.message}", hint=error.hint)
+    assert schema is not None
     return schema
 
 

@@ -33,6 +33,9 @@ class RuleFolder:
 def read_folder(folder: str | os.PathLike[str]) -> RuleFolder:
     """Reads all rule files below the folder. Raises RULES_FOLDER_MISSING; all else is a problem of one file."""
     root = Path(folder)
+    if root.is_file():
+        message = f"{root} is a file, and rules are read from a folder"
+        raise QueryError("RULES_FOLDER_MISSING", message, hint=f"give its folder: {root.parent}")
     if not root.is_dir():
         raise QueryError(
             "RULES_FOLDER_MISSING", f"there is no folder {root}", hint="a folder of *.sql and *.yaml files"
@@ -59,6 +62,16 @@ def read_folder(folder: str | os.PathLike[str]) -> RuleFolder:
         found += problems.found
     found += _same_ids(rules)
     return RuleFolder(root, settings, tuple(rules), tuple(found), tuple(broken))
+
+
+def check_has_rules(folder: RuleFolder) -> None:
+    """Raises NO_RULES for a folder without rule files: its path is probably wrong."""
+    if not folder.rules and not folder.broken:
+        raise QueryError(
+            "NO_RULES",
+            f"there is no rule file in the folder {folder.root}",
+            hint="rules are files *.sql, *.yaml and *.yml whose names don't begin with _ or .",
+        )
 
 
 def rule_paths(root: Path) -> tuple[list[str], dict[str, FileFault]]:
