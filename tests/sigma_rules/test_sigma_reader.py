@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,23 @@ def test_a_folder_is_read_in_order_of_names_and_a_broken_file_is_alone(tmp_path:
         ("b", "b.yml", False),
         ("two", "c.yaml", True),
     ]
+
+
+def test_files_that_arent_read(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "rules", tmp_path / "outside.yml"
+    folder.mkdir()
+    outside.write_text(ONE)
+    (folder / "inside.yml").write_text(TWO)
+    for name, target in (("out", outside), ("none", tmp_path / "none"), ("circle", folder / "circle.yml")):
+        (folder / f"{name}.yml").symlink_to(target)
+    (folder / "more").symlink_to(tmp_path)
+    os.mkfifo(folder / "pipe.yml")
+    (folder / "long.yml").write_text("#" * (1 << 22) + "\n")
+    told = {Path(rule.source).stem: [problem.code for problem in rule.problems] for rule in read_sigma(folder)}
+    refused = ["SIGMA_INVALID"]
+    assert told == {"inside": [], **dict.fromkeys(("out", "none", "circle", "pipe", "long"), refused)}
+    (tmp_path / "link.yml").symlink_to(outside)
+    assert [rule.id for rule in read_sigma(tmp_path / "link.yml")] == ["one"]  # the call names it
 
 
 def test_a_path_that_is_missing(tmp_path: Path) -> None:

@@ -26,6 +26,8 @@ Source = str | Path
 SigmaObject = SigmaRule | SigmaCorrelationRule | SigmaFilter
 
 _MOST_LEVELS = 100
+_MOST_BYTES = 1 << 22
+"""Of one file. A collection may have many rules in one."""
 _CORRELATION_FIELDS = frozenset({"type", "rules", "group-by", "timespan", "condition", "aliases", "generate"})
 
 
@@ -61,17 +63,31 @@ def _contents(source: Source) -> Iterator[tuple[str, str | Problem]]:
         return
     path = Path(source)
     if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.suffix in (".yml", ".yaml") and file.is_file())
+        files = sorted(file for file in path.rglob("*") if file.suffix in (".yml", ".yaml") and not file.is_dir())
     elif path.is_file():
         files = [path]
     else:
         hint = "a text of rules has more than one line; anything else is the path of a file or a folder"
         raise QueryError("INPUT_MISSING", f"there is no file or folder '{path}'", hint=hint)
     for file in files:
-        try:
-            yield str(file), file.read_text(encoding="utf-8")
-        except (OSError, ValueError) as error:
-            yield str(file), Problem("SIGMA_INVALID", f"the file can't be read: {error}")
+        yield str(file), _file_content(file, path)
+
+
+def _file_content(file: Path, root: Path) -> str | Problem:
+    """The text of a file. A link to a file outside the folder, a pipe and a very long file are problems."""
+    try:
+        resolved = file.resolve()
+        if file != root and not resolved.is_relative_to(root.resolve()):
+            return Problem("SIGMA_INVALID", "the file lies outside the folder", "copy it into the folder")
+        if not resolved.is_file():  # a pipe would be read for ever
+            return Problem("SIGMA_INVALID", "this isn't a file")
+        with resolved.open("rb") as opened:
+            data = opened.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            return Problem("SIGMA_INVALID", f"the file has more than {_MOST_BYTES:,} bytes", "split it")
+        return data.decode("utf-8-sig")
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links in a circle
+        return Problem("SIGMA_INVALID", f"the file can't be read: {error}")
 
 
 def _documents(content: str | Problem, source: str) -> Iterator[Document]:
