@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -52,7 +53,8 @@ def row_diff(
     wanted = [_typed(row, found.schema, settings) for row in expected]
     rows: list[Row] = found.to_pylist()
     partner = _paired([[_differs(row, other, tolerance) == () for other in rows] for row in wanted])
-    rest = [row for number, row in enumerate(rows) if number not in partner.values()]
+    taken = set(partner.values())
+    rest = [row for number, row in enumerate(rows) if number not in taken]
     missing = tuple(_missing(row, rest, tolerance) for number, row in enumerate(wanted) if number not in partner)
     return RowDiff(missing, tuple(rest))
 
@@ -91,12 +93,14 @@ def _paired(fits: Sequence[Sequence[bool]]) -> dict[int, int]:
     """As many expected rows as possible, each with a found row of its own: a row with few columns must not take the
     only row that fits another one. Augmenting paths, one for each expected row."""
     taken_by: dict[int, int] = {}
+    partner: dict[int, int] = {}
+    """The reverse of `taken_by`."""
     for first in range(len(fits)):
         origin: dict[int, int] = {}
-        waiting = [first]
+        waiting = deque([first])
         free = None
         while waiting and free is None:
-            row = waiting.pop(0)
+            row = waiting.popleft()
             for other, fit in enumerate(fits[row]):
                 if fit and other not in origin:
                     origin[other] = row
@@ -106,10 +110,10 @@ def _paired(fits: Sequence[Sequence[bool]]) -> dict[int, int]:
                     waiting.append(taken_by[other])
         while free is not None:
             row = origin[free]
-            before = next((other for other, owner in taken_by.items() if owner == row), None)
-            taken_by[free] = row
+            before = partner.get(row)
+            taken_by[free], partner[row] = row, free
             free = None if row == first else before
-    return {row: other for other, row in taken_by.items()}
+    return partner
 
 
 def _missing(expected: Row, rest: Sequence[Row], tolerance: float | None) -> MissingRow:
