@@ -229,24 +229,26 @@ def test_a_funnel_over_a_table_without_a_time() -> None:
 
 
 @pytest.mark.parametrize(
-    "query",
+    ("query", "words"),
     [
-        "PATTERN SEQ(view, cart) RETURN COUNT(*) AS n",
-        ost.events("PATTERN SEQ(view, cart) RETURN COUNT(*) AS n"),
-        ost.Workload([CLAUSE]),
-        ost.summary("a b", type="symbol", time="minute", within=5, size=3),
-        ost.paths("r", start="a"),
-        ost.correlate(
-            "SELECT correlation_start "
-            "FROM t MATCH_RECOGNIZE (ORDER BY minute MEASURES A.price AS p PATTERN (A)) AS live "
-            "JOIN t MATCH_RECOGNIZE (ORDER BY minute MEASURES A.price AS p PATTERN (A)) AS archive "
-            "ON RECENT(archive, live, 5)"
+        ("PATTERN SEQ(view, cart) RETURN COUNT(*) AS n", "an event query"),
+        (ost.events("PATTERN SEQ(view, cart) RETURN COUNT(*) AS n"), "an event query"),
+        (ost.Workload([CLAUSE]), "a workload"),
+        (ost.summary("a b", type="symbol", time="minute", within=5, size=3), "a summary of a stream"),
+        (ost.paths("r", start="a"), "a path query"),
+        (
+            ost.correlate(
+                "SELECT correlation_start "
+                "FROM t MATCH_RECOGNIZE (ORDER BY minute MEASURES A.price AS p PATTERN (A)) AS live "
+                "JOIN t MATCH_RECOGNIZE (ORDER BY minute MEASURES A.price AS p PATTERN (A)) AS archive "
+                "ON RECENT(archive, live, 5)"
+            ),
+            "a correlation",
         ),
     ],
-    ids=lambda query: type(query).__name__,
 )
-def test_other_kinds_of_queries_are_refused_by_name(query: Any) -> None:
-    with pytest.raises(ost.QueryError) as caught:
+def test_other_kinds_of_queries_are_refused_by_name(query: Any, words: str) -> None:
+    with pytest.raises(ost.QueryError, match=f"and this is {words}\n") as caught:
         ost.why_not(query, TRADES)
     assert caught.value.code == "WHY_NOT_UNSUPPORTED"
     assert caught.value.hint

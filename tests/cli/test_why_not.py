@@ -62,6 +62,23 @@ def test_errors(
     assert (run(capsys, file, *argv)[0::2][0], run(capsys, file, *argv)[2].split(":")[0]) == (code, error)
 
 
+@pytest.mark.parametrize(
+    ("argv", "hint"),
+    [
+        ([], "--key COLUMN=VALUE, with one of {'k': 'a', 'n': 1}, {'k': 'b', 'n': 2}, ..."),
+        (["--key", "k=a"], "the key columns are k, n: --key symbol=ACME"),
+        (
+            ["--key", "k=a", "--key", "n=1", "--rows", "7"],
+            "--rows has positions in the order of the key, the first is 0",
+        ),
+    ],
+)
+def test_hints_have_the_options_of_the_command(
+    capsys: pytest.CaptureFixture[str], file: Path, argv: list[str], hint: str
+) -> None:
+    assert run(capsys, file, *argv)[2].splitlines()[-1] == f"hint: {hint}"
+
+
 def test_two_inputs_are_one_too_many(capsys: pytest.CaptureFixture[str], file: Path) -> None:
     code, _, err = run(capsys, file, "--input", f"u={file}")
     assert (code, err.split(":")[0]) == (2, "INVALID_INPUT")

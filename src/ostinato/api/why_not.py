@@ -174,9 +174,23 @@ def _result(found: AttemptedKey, rows: NamedRows) -> WhyNot:
 
 
 def _refused(query: object) -> QueryError:
-    kind = type(query).__name__
+    # Imported here: clauses and funnels don't need these.
+    from ostinato.api.correlations import CorrelationQuery
+    from ostinato.api.paths import PathsQuery
+    from ostinato.event_queries.event_request import EventRequest
+    from ostinato.summaries.summary_request import SummaryRequest
+    from ostinato.workloads.workload_request import WorkloadRequest
+
+    kinds: dict[type, str] = {
+        EventRequest: "an event query",
+        WorkloadRequest: "a workload",
+        SummaryRequest: "a summary of a stream",
+        CorrelationQuery: "a correlation",
+        PathsQuery: "a path query",
+    }
+    words = next((words for kind, words in kinds.items() if isinstance(query, kind)), "a query of another kind")
     return QueryError(
         "WHY_NOT_UNSUPPORTED",
-        f"why_not explains MATCH_RECOGNIZE clauses and funnels; this is of the kind {kind}",
+        f"why_not explains MATCH_RECOGNIZE clauses and funnels, and this is {words}",
         hint="write the pattern as a clause; ost.explain(query) describes a query of any kind",
     )

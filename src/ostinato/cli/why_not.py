@@ -14,6 +14,7 @@ from ostinato.cli.files import InputFile, parse_inputs
 from ostinato.cli.progress import progress_on_stderr
 from ostinato.cli.queries import query_text
 from ostinato.cli.terminal import say
+from ostinato.errors import QueryError
 from ostinato.rows.column_lookup import ColumnLookup
 
 if TYPE_CHECKING:
@@ -34,11 +35,35 @@ def explain_attempts(options: argparse.Namespace) -> int:
         rows = input_rows(table)
     key = key_values(options.key, rows.schema)
     with progress("matching"):
-        found = why_not(query, rows, key=key, rows=starts)
+        try:
+            found = why_not(query, rows, key=key, rows=starts)
+        except QueryError as error:
+            error.hint = error.hint and hint_of_command(error.hint)
+            raise
     say(found.text)
     if options.svg is not None:
         write_picture(found.svg, options.svg)
     return 0
+
+
+_HINTS = {
+    'key={"symbol": "ACME"}, or key="ACME" if there is one key column': "--key symbol=ACME",
+    "key= is one of": "--key COLUMN=VALUE, with one of",
+    "leave key= out": "leave --key out",
+    "rows= has": "--rows has",
+}
+"""Hints of `ost.why_not` about its arguments, in the words of the command."""
+
+
+def hint_of_command(hint: str) -> str:
+    """A hint of `ost.why_not` for the command line.
+
+    >>> hint_of_command("leave key= out: the query has no PARTITION BY")
+    'leave --key out: the query has no PARTITION BY'
+    """
+    for call, command in _HINTS.items():
+        hint = hint.replace(call, command)
+    return hint
 
 
 def add_attempt_arguments(parser: argparse.ArgumentParser) -> None:
