@@ -96,10 +96,10 @@ def test_as_many_pairs_as_there_can_be(expected: list[dict[str, Any]], rows: lis
 
 
 def test_a_chain_of_pairs_is_moved_as_one() -> None:
-    """Each expected row takes the found row of the next one, until the last one gives way."""
-    count = 60
-    found = pa.table({"a": pa.array([*range(count)], pa.int64()), "b": pa.array([0, *range(count - 1)], pa.int64())})
-    assert not row_diff([*({"b": n} for n in range(count - 1)), {"a": 0}], found)
+    """Row n is in a pair with row n + 1. The last expected row fits row 0 only, so all others move on by one."""
+    rows = [{"first": number == 0, "even": number // 2, "odd": (number + 1) // 2} for number in range(61)]
+    pairs = [{"odd": (number + 1) // 2} if number % 2 else {"even": number // 2} for number in range(60)]
+    assert not row_diff([*pairs, {"first": True}], pa.Table.from_pylist(rows))
 
 
 def set_of(orders: Any, rows: list[Any]) -> list[list[Any]]:
