@@ -83,7 +83,7 @@ def test_the_forms_of_files(tmp_path: Path) -> None:
         ("id: 7", 2, 'id: "7"'),
         ("id: 1e3", 2, 'id is a text, not 1e3\nhint: id: "1e3"'),
         ("owner:\n  0.50", 2, 'hint: owner: "0.50"'),
-        ("suppress: 3600", 2, 'hint: suppress: "3600"'),
+        ("suppress: 3600", 2, "suppress is a text, not 3600\nhint: suppress: 1 hour by user"),
         ("id: ''", 2, "id is a text"),
         ("tags: [fraud, no, 1]", 2, 'each of tags is a text, not 1\nhint: - "1"'),
         ("tags: {a: 1}", 2, "tags is a list of texts"),

@@ -16,7 +16,8 @@ from ostinato.rule_files.yaml_values import Document, file_fault
 from ostinato.rule_sets.rule_changes import MOST_ID_CHARACTERS, RuleChange, RuleOptions
 
 T = TypeVar("T")
-_TEXT_FIELDS = ("id", "title", "description", "owner", "suppress")
+_TEXT_FIELDS = ("id", "title", "description", "owner")
+_SUPPRESS = "suppress: 1 hour by user"
 _NO_QUERY = "the rule has no query"
 _OPTION_FIELDS = ("start", "at_end", "max_partial_matches", "max_state_bytes", "max_errors")
 """The change log also has `suppress`, which is a field of its own here, and the reason of a suspension."""
@@ -69,7 +70,7 @@ def _rule(
         field("keys", column_names, None),
         field("time", column_names, None),
         field("enabled", _flag, True),
-        field("suppress", a_text, None),
+        field("suppress", _suppress, None),
         document.line("suppress"),
         field("options", _options, RuleOptions()),
         _tests(values.get("tests"), document, problems),
@@ -105,9 +106,13 @@ def _severity(name: str, value: Any) -> Severity:
     return severity
 
 
+def _suppress(name: str, value: Any) -> str:
+    return a_text(name, value, hint=_SUPPRESS)
+
+
 def _flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise file_fault(f"{name} is true or false, not {shown(value)}", None, hint=f"{name}: false")
+        raise file_fault(f"{name} is true or false, not {shown(value)}", None, hint=f"{name}: true, or {name}: false")
     return value
 
 
@@ -125,7 +130,7 @@ def _options(name: str, value: Any) -> RuleOptions:
         raise file_fault(f"{name} is a mapping, not {shown(value)}", None, hint="options: {start: kept}")
     if isinstance(value, dict):
         if "suppress" in value:
-            raise file_fault("suppress is a field of its own", None, hint="suppress: 1 hour by user")
+            raise file_fault("suppress is a field of its own", None, hint=_SUPPRESS)
         known_names(value, _OPTION_FIELDS)
     return RuleOptions.read(value)
 
