@@ -17,6 +17,7 @@ from ostinato.expressions.types import Settings
 from ostinato.rule_files.row_diff import row_diff
 from ostinato.rule_files.typed_values import inferred_type, typed_column
 
+NAN = float("nan")
 FOUND = pa.table({"user": ["ann", "bob"], "total": [30.0, None], "rows": pa.array([3, 4], pa.int64())})
 
 
@@ -135,10 +136,11 @@ def test_values_without_a_common_type() -> None:
     ("value", "kind", "words"),
     [
         (300, pa.int8(), "300 doesn't fit the type TINYINT of column 'x': its values are from -128 to 127"),
+        *((value, pa.decimal128(5, 2), "at most 5 digits, 2 of them behind the point") for value in (1e9, 0.001, NAN)),
         (-(2**63) - 1, pa.int64(), "from -9223372036854775808 to 9223372036854775807"),
     ],
 )
-def test_numbers_that_are_too_large(value: Any, kind: pa.DataType, words: str) -> None:
+def test_numbers_that_dont_fit(value: Any, kind: pa.DataType, words: str) -> None:
     with pytest.raises(QueryError, match=words):
         typed_column("x", [value], kind, Settings())
 

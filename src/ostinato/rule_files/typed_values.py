@@ -57,7 +57,11 @@ def _column(values: Sequence[Any], kind: pa.DataType, settings: Settings) -> pa.
 
 def _numbers(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     if t.is_decimal(kind):
-        return pa.array([None if value is None else Decimal(str(value)) for value in values]).cast(kind)
+        try:
+            return pa.array([None if value is None else Decimal(str(value)) for value in values]).cast(kind)
+        except pa.ArrowException:
+            digits = f"its values have at most {kind.precision} digits, {kind.scale} of them behind the point"
+            raise TypeError(digits) from None
     if t.is_float(kind):
         return pa.array([None if value is None else float(value) for value in values], kind)
     if any(isinstance(value, float) and not value.is_integer() for value in values):
