@@ -137,7 +137,7 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _add_rules(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    from ostinato.cli.rules_arguments import add_rules_arguments
+    from ostinato.cli.rule_commands.rules_arguments import add_rules_arguments
 
     parser = commands.add_parser(
         "rules",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ostinato.cli.rules_folder import counted
+from ostinato.cli.rule_commands.rules_folder import counted
 from ostinato.cli.terminal import visible
 from ostinato.cli.text_table import cell_text
 from ostinato.rule_files.rule_tests import TestResult

@@ -7,7 +7,7 @@ import json
 
 from ostinato.cli.failures import ExitCode
 from ostinato.cli.progress import progress_on_stderr
-from ostinato.cli.rules_folder import as_values, checked_folder, counted, print_problems
+from ostinato.cli.rule_commands.rules_folder import as_values, checked_folder, counted, print_problems
 from ostinato.cli.terminal import say
 from ostinato.rule_files.checks import CheckedFolder
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from ostinato.cli.rules_results import failure_lines
+from ostinato.cli.rule_commands.rules_results import failure_lines
 from ostinato.cli.terminal import visible, visible_lines
 from ostinato.rule_files.problems import Problem
 from ostinato.rule_files.rule_tests import TestResult

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ostinato.cli.failures import ExitCode, UsageFault, described
 from ostinato.cli.files import Format, InputFile, check_output, parse_inputs, read_input
 from ostinato.cli.progress import progress_on_stderr
-from ostinato.cli.rules_folder import counted, print_problems
+from ostinato.cli.rule_commands.rules_folder import counted, print_problems
 from ostinato.cli.run import show_rows
 from ostinato.cli.terminal import say, visible
 from ostinato.expressions.render import quote
@@ -35,7 +35,7 @@ _SUSPENDED = "rule_suspended"
 def run_rules(options: argparse.Namespace) -> int:
     """Prints or writes the rows. The exit code is 1 if a rule has an error or fails; the others run."""
     if options.stream:
-        from ostinato.cli.rules_stream import run_rule_streams
+        from ostinato.cli.rule_commands.rules_stream import run_rule_streams
 
         return run_rule_streams(options)
     if options.log is not None:

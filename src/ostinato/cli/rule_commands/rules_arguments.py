@@ -161,36 +161,36 @@ def _add_format(parser: argparse.ArgumentParser, *formats: str) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from ostinato.cli.rules_check import check_rules
+    from ostinato.cli.rule_commands.rules_check import check_rules
 
     return check_rules(options)
 
 
 def _test(options: argparse.Namespace) -> int:
-    from ostinato.cli.rules_test import test_rules
+    from ostinato.cli.rule_commands.rules_test import test_rules
 
     return test_rules(options)
 
 
 def _apply(options: argparse.Namespace) -> int:
-    from ostinato.cli.rules_apply import apply_rules
+    from ostinato.cli.rule_commands.rules_apply import apply_rules
 
     return apply_rules(options)
 
 
 def _backtest(options: argparse.Namespace) -> int:
-    from ostinato.cli.rules_backtest import backtest_rules
+    from ostinato.cli.rule_commands.rules_backtest import backtest_rules
 
     return backtest_rules(options)
 
 
 def _from_sigma(options: argparse.Namespace) -> int:
-    from ostinato.cli.rules_from_sigma import rules_from_sigma
+    from ostinato.cli.rule_commands.rules_from_sigma import rules_from_sigma
 
     return rules_from_sigma(options)
 
 
 def _run(options: argparse.Namespace) -> int:
-    from ostinato.cli.rules_run import run_rules
+    from ostinato.cli.rule_commands.rules_run import run_rules
 
     return run_rules(options)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from ostinato.cli.failures import ExitCode
 from ostinato.cli.progress import progress_on_stderr
-from ostinato.cli.rules_folder import counted
-from ostinato.cli.rules_run import (
+from ostinato.cli.rule_commands.rules_folder import counted
+from ostinato.cli.rule_commands.rules_run import (
     TIMEZONE,
     checked_over,
     report_operator,

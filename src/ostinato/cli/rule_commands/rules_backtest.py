@@ -13,7 +13,7 @@ from ostinato.cli.arrow_inputs import input_rows
 from ostinato.cli.failures import ExitCode
 from ostinato.cli.files import parse_inputs
 from ostinato.cli.progress import progress_on_stderr
-from ostinato.cli.rules_folder import as_values, print_problems
+from ostinato.cli.rule_commands.rules_folder import as_values, print_problems
 from ostinato.cli.terminal import say
 from ostinato.cli.text_table import cell_text, text_table
 from ostinato.rule_files.backtest import HitsDifference, RuleHits, archive_table, backtest, day_order, differences

@@ -9,7 +9,7 @@ import pyarrow as pa
 from ostinato.api.funnels import FunnelQuery
 from ostinato.api.query import Query
 from ostinato.api.why_not import why_not
-from ostinato.cli.rules_folder import counted
+from ostinato.cli.rule_commands.rules_folder import counted
 from ostinato.errors import OstinatoError
 from ostinato.event_queries.event_request import EventRequest
 from ostinato.expressions.types import Settings

@@ -8,7 +8,7 @@ import pytest
 from tests.rule_files.folders import LOGIN_PAY, checked
 
 from ostinato.cli import main
-from ostinato.cli.rules_stream import _bring_up_to_date, _tell_differences
+from ostinato.cli.rule_commands.rules_stream import _bring_up_to_date, _tell_differences
 from ostinato.rule_files.rule_groups import grouped
 from ostinato.rule_sets.change_files import read_log
 

@@ -6,7 +6,7 @@ import argparse
 
 from ostinato.cli.failures import ExitCode, UsageFault
 from ostinato.cli.progress import progress_on_stderr
-from ostinato.cli.rules_folder import checked_folder, counted, print_problems
+from ostinato.cli.rule_commands.rules_folder import checked_folder, counted, print_problems
 from ostinato.cli.terminal import say, visible
 from ostinato.rule_files.applying import plan_changes, write_changes
 from ostinato.rule_files.problems import Problem

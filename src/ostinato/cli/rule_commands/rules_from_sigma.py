@@ -6,7 +6,7 @@ import argparse
 
 from ostinato.cli.failures import ExitCode
 from ostinato.cli.progress import progress_on_stderr
-from ostinato.cli.rules_folder import counted
+from ostinato.cli.rule_commands.rules_folder import counted
 from ostinato.cli.terminal import say, visible
 from ostinato.sigma_rules import read_sigma, write_rule_files
 

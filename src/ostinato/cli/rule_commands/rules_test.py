@@ -9,10 +9,10 @@ from typing import Any
 from ostinato.calls.interruptible import interruptible
 from ostinato.cli.failures import ExitCode, UsageFault
 from ostinato.cli.progress import progress_on_stderr
-from ostinato.cli.rules_folder import as_values, checked_folder, counted, print_problems
-from ostinato.cli.rules_junit import junit_xml
-from ostinato.cli.rules_reasons import reason_for
-from ostinato.cli.rules_results import failure_lines
+from ostinato.cli.rule_commands.rules_folder import as_values, checked_folder, counted, print_problems
+from ostinato.cli.rule_commands.rules_junit import junit_xml
+from ostinato.cli.rule_commands.rules_reasons import reason_for
+from ostinato.cli.rule_commands.rules_results import failure_lines
 from ostinato.cli.terminal import say
 from ostinato.errors import did_you_mean
 from ostinato.rule_files.checks import CheckedFolder

@@ -1,0 +1,1 @@
+"""`ostinato rules COMMAND`: a module for each command, and what they share."""
