@@ -17,7 +17,7 @@ from ostinato.rule_sets.rule_changes import RuleChange, RuleOptions
 
 
 class Action(Enum):
-    """What happens to a rule, with the sign that a plan shows."""
+    """The effect of a plan on a rule, with its sign."""
 
     ADD = "+"
     CHANGE = "~"

@@ -38,7 +38,7 @@ class ReadyRule:
     time: tuple[str, ...]
     suppression: Suppression | None
     compiled: CompiledRule | CompiledEvents | None = field(default=None, compare=False, repr=False)
-    """What runs the rule over the schema of its folder; None without a schema."""
+    """The rule compiled over the schema of its folder; None without a schema."""
 
     @property
     def can_stream(self) -> bool:
@@ -135,7 +135,7 @@ class CompiledEvents:
 
 
 def compile_over(rule: ReadyRule, schema: pa.Schema, settings: Settings) -> CompiledRule | CompiledEvents:
-    """What runs the rule over tables of a schema. Raises the errors of unknown columns and of types."""
+    """The rule compiled over a schema. Raises the errors of unknown columns and of types."""
     lookup = ColumnLookup(schema.names, settings.case_sensitive)
     keys = tuple(lookup.column(name, hint=None) for name in rule.keys)
     time = tuple(lookup.column(name) for name in rule.time)

@@ -78,7 +78,7 @@ class RuleFile:
 
 @dataclass(frozen=True, slots=True)
 class FolderSettings:
-    """What the rules of a folder share: `rules.yaml`."""
+    """The settings that the rules of a folder share: `rules.yaml`."""
 
     keys: tuple[str, ...] | None = None
     time: tuple[str, ...] | None = None

@@ -1,4 +1,4 @@
-"""What happens to rules in one bucket -> reports about it, each of which becomes one output row."""
+"""Changes and suspensions of rules in one bucket -> reports, each of which becomes one output row."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Sources:
     """One sentence about the stage."""
 
     def to_json(self) -> dict[str, Any]:
-        """What the page needs to know. It never learns paths, only the last names."""
+        """The values for the page. It never learns paths, only the last names."""
         names = {"log": self.log, "matches": self.matches, "metrics": self.metrics, "states": self.states}
         return {
             **{name: None if path is None else path.name for name, path in names.items()},
