@@ -98,19 +98,61 @@ def test_saving_writes_the_next_version(desk: RuleDesk, sources: Sources) -> Non
     assert {path.parent for path in sources.log.parent.rglob("*.json")} == {sources.log}
 
 
-def test_options_stay_and_a_suspended_rule_can_be_switched_on(sources: Sources) -> None:
-    ost.write_rule(sources.log, "twice", TWICE, options={"max_errors": 5, "at_end": "finish"})
+def test_a_suspended_rule_is_switched_on_with_its_options(sources: Sources) -> None:
+    options = {"max_errors": 5, "at_end": "finish", "suppress": "1 hour by user"}
+    ost.write_rule(sources.log, "twice", TWICE, options=options)
     ost.suspend_rule(sources.log, "twice", "too slow")
     desk = desk_of(sources)
     shown = desk.text("twice")
-    assert (shown["text"], shown["enabled"], shown["options"]) == (TWICE, False, {"reason": "too slow"})
+    assert (shown["text"], shown["enabled"], shown["options"]) == (TWICE, False, options)
+    assert (shown["version"], shown["newest"], shown["note"]) == (2, 3, "too slow")
     assert "LOGIN" in desk.automaton_picture("twice")
-    desk.save("twice", shown["text"], enabled=True, seen_version=3)
+    desk.save("twice", shown["text"], enabled=True, seen_version=shown["newest"])
     desk = desk_of(sources)
-    assert (desk.text("twice")["version"], desk.text("twice")["options"]) == (4, {})
+    assert (desk.text("twice")["newest"], desk.text("twice")["options"]) == (4, options)
+    desk.save("twice", "PATTERN (A)", enabled=True, seen_version=4)
+    assert desk_of(sources).text("twice")["options"] == options
+
+
+def test_options_come_from_the_folder_when_the_console_has_forgotten_their_version(sources: Sources) -> None:
     ost.write_rule(sources.log, "twice", TWICE, options={"max_errors": 5})
-    desk_of(sources).save("twice", "PATTERN (A)", enabled=True, seen_version=5)
+    for _ in range(10):  # more than the versions that a line of the page keeps
+        ost.suspend_rule(sources.log, "twice", "too slow")
+    desk = desk_of(sources)
+    shown = desk.text("twice")
+    assert (shown["text"], shown["options"], shown["newest"]) == (TWICE, {"max_errors": 5}, 12)
+    desk.save("twice", shown["text"], enabled=True, seen_version=12)
     assert desk_of(sources).text("twice")["options"] == {"max_errors": 5}
+
+
+@pytest.mark.parametrize("content", ["{", '{"id": "other", "version": 7}'])
+def test_a_rule_can_be_saved_after_a_version_that_isnt_one(sources: Sources, content: str) -> None:
+    assert sources.log is not None
+    (sources.log / "twice.v00000002.json").write_text(content)
+    desk = desk_of(sources)
+    shown = desk.text("twice")
+    assert (shown["version"], shown["newest"], shown["text"]) == (1, 2, TWICE)
+    assert desk.save("twice", "PATTERN (A)", enabled=True, seen_version=shown["newest"])["version"] == 3
+
+
+def test_a_rule_can_be_saved_after_its_newest_version_was_removed(sources: Sources) -> None:
+    assert sources.log is not None
+    ost.write_rule(sources.log, "twice", "PATTERN (B)")
+    desk = desk_of(sources)
+    (sources.log / "twice.v00000002.json").unlink()
+    shown = desk.text("twice")
+    assert (shown["newest"], shown["text"]) == (1, TWICE)
+    assert desk.save("twice", "PATTERN (A)", enabled=True, seen_version=1)["version"] == 2
+
+
+def test_a_log_that_cant_be_listed_is_no_defect(desk: RuleDesk, monkeypatch) -> None:
+    def refused(*_) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "is_dir", refused)
+    assert desk.text("twice")["text"] == TWICE
+    with pytest.raises(ost.QueryError, match="LOG_NOT_WRITABLE"):
+        desk.save("twice", TWICE, enabled=True, seen_version=1)
 
 
 def test_a_rule_that_changed_meanwhile_isnt_overwritten(desk: RuleDesk, sources: Sources) -> None:
@@ -161,6 +203,8 @@ def test_pictures_that_cant_be_drawn_say_why(sources: Sources, tmp_path: Path) -
 def test_the_automaton_of_a_rule(desk: RuleDesk, sources: Sources) -> None:
     assert "LOGIN" in desk.automaton_picture("twice")
     assert "LOGIN" in desk_of(Sources(sources.log)).automaton_picture("twice")  # no input: any order will do
+    ost.write_rule(sources.log, "short", "PATTERN (LOGIN) DEFINE LOGIN AS kind = 'login'")
+    assert "LOGIN" in desk_of(Sources(sources.log)).automaton_picture("short")  # no measures: a key is shown
     with pytest.raises(ost.QueryError, match="PICTURE_MISSING"):
         desk.automaton_picture("none")
     with pytest.raises(ost.QueryError, match="UNKNOWN_RULE"):

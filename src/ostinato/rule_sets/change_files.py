@@ -54,16 +54,50 @@ def write_change(
 
 def versions(folder: Path, id: str) -> set[int]:
     """The versions of a rule in the folder. Names of our own tell; of other files, the contents do."""
-    stem, found = _stem(id), set()
-    for file in folder.glob(f"*{_SUFFIX}") if folder.is_dir() else ():
+    return set(_files_of(folder, id))
+
+
+@dataclass(frozen=True, slots=True)
+class RuleHistory:
+    """The files of one rule in a change log, as far as a writer of its next version needs them."""
+
+    newest: int
+    """The highest version, also if its file can't be read; 0 for none."""
+    latest: RuleChange | None
+    """The highest version that can be read."""
+    with_text: RuleChange | None
+    """The highest version that has a text: a suspension has none."""
+
+
+def read_history(folder: Path, id: str) -> RuleHistory:
+    """The files of a rule, the newest first, until one has a text. Raises OSError for a folder that can't be listed."""
+    files = _files_of(folder, id)
+    latest = None
+    for number in sorted(files, reverse=True):
+        try:
+            change = _change_in(files[number])
+        except UnreadableChange:
+            continue
+        if change.id != id or change.version != number:  # someone has renamed the file
+            continue
+        latest = latest or change
+        if change.text:
+            return RuleHistory(max(files), latest, change)
+    return RuleHistory(max(files, default=0), latest, None)
+
+
+def _files_of(folder: Path, id: str) -> dict[int, Path]:
+    """The first file of each version of a rule."""
+    stem, files = _stem(id), dict[int, Path]()
+    for file in sorted(folder.glob(f"*{_SUFFIX}")) if folder.is_dir() else ():
         own = _OWN_NAME.fullmatch(file.name)
         if own is None:
             rule, version = _rule_in(file)
         else:
             rule, version = (id if own["stem"] == stem else None), int(own["version"])
         if rule == id and version is not None:
-            found.add(version)
-    return found
+            files.setdefault(version, file)
+    return files
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,13 +63,6 @@ class RuleLine:
         """The highest version, rejected or not."""
         return self.versions[max(self.versions)] if self.versions else None
 
-    @property
-    def last_text(self) -> str:
-        """The text of the highest version that has one: a suspension has none."""
-        return next(
-            (self.versions[at].text for at in sorted(self.versions, reverse=True) if self.versions[at].text), ""
-        )
-
     def status(self) -> tuple[str, str]:
         """One of enabled, suspended, removed, rejected, seen; and the reason in words.
 

@@ -99,7 +99,7 @@ function measures(text) {
 /** A rule: its state, its automaton, and an editor. `id` null: a new one. */
 export async function openRule(line, sources) {
   const mine = start(line === null ? "New rule" : visible(line.id || "matches"));
-  let rule = { id: "", version: 0, text: "", enabled: true, status: "", note: "" };
+  let rule = { id: "", version: 0, newest: 0, text: "", options: {}, enabled: true, status: "", note: "" };
   if (line !== null) {
     try {
       rule = await ask(`/api/rule?id=${encodeURIComponent(line.id)}`);
@@ -198,19 +198,21 @@ async function save(id, rule, text, enabled, answer, sources) {
     answer.replaceChildren(say("The rule needs a name.", true));
     return;
   }
-  const action = enabled ? `Save version ${rule.version + 1}` : "Switch off";
+  const action = enabled ? `Save version ${rule.newest + 1}` : "Switch off";
   if (!(await confirmed(id, rule, text, enabled, action, sources))) return;
-  const written = await send("/api/rule/save", { id, text, enabled, seen_version: rule.version, confirmed: true });
-  Object.assign(rule, { version: written.version, text, enabled });
+  const written = await send("/api/rule/save", { id, text, enabled, seen_version: rule.newest, confirmed: true });
+  Object.assign(rule, { version: written.version, newest: written.version, text, enabled });
   answer.replaceChildren(say(`Version ${written.version} is in the change log. Streams apply it with their next micro-batch.`));
 }
 
 function confirmed(id, rule, text, enabled, action, sources) {
   const dialog = $("confirm");
+  const options = Object.entries(rule.options).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`).join(", ");
   $("confirm-head").textContent = `${action} of ${visible(id)}?`;
   $("confirm-words").textContent = enabled
     ? `All streams that follow the change log “${visible(sources.log)}” apply the new text. Test it first.`
     : `All streams that follow the change log “${visible(sources.log)}” remove the rule, and its open partial matches end.`;
+  $("confirm-options").textContent = options ? visible(`Its options stay: ${options}.`) : "";
   $("confirm-old").textContent = rule.version && rule.enabled ? visible(rule.text) : "not in force";
   $("confirm-new").textContent = enabled ? visible(text) : "not in force";
   $("confirm-yes").textContent = action;

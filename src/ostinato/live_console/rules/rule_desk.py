@@ -16,7 +16,7 @@ from ostinato.live_console.rules.rule_terms import RuleTerms
 from ostinato.live_console.rules.rule_trial import try_rule
 from ostinato.live_console.sources.input_table import InputTable
 from ostinato.live_console.sources.page_settings import Sources
-from ostinato.rule_sets.change_files import versions, write_change
+from ostinato.rule_sets.change_files import RuleHistory, read_history, write_change
 from ostinato.rule_sets.declaration import Declaration
 from ostinato.rule_sets.rule_changes import RuleChange, RuleOptions
 from ostinato.rule_sets.rule_texts import read_rule
@@ -36,45 +36,51 @@ class RuleDesk:
         return self._model.sources
 
     def text(self, id: str) -> dict[str, Any]:
-        """The newest version of a rule. Raises UNKNOWN_RULE."""
+        """The newest version of a rule that has a text, with its options. `newest` is the number that `save` compares.
+        Raises UNKNOWN_RULE."""
         line = self._model.rule(id)
         if line is None:
             raise QueryError("UNKNOWN_RULE", f"the console knows no rule '{id}'")
-        latest, in_force = line.latest, line.in_force
+        history, in_force, (status, note) = self._history(id), line.in_force, line.status()
+        change = history.with_text
         return {
             "id": id,
-            "version": 0 if latest is None else latest.version,
-            "text": line.last_text,
-            "options": {} if latest is None else latest.options.to_values(),
-            "enabled": latest is not None and latest.enabled,
+            "version": 0 if change is None else change.version,
+            "newest": history.newest,
+            "text": "" if change is None else change.text,
+            "options": _options_of(change),
+            "enabled": history.latest is not None and history.latest.enabled,
             "in_force": None if in_force is None or not in_force.enabled else in_force.version,
-            "status": line.status()[0],
-            "note": line.status()[1],
+            "status": status,
+            "note": note,
         }
 
     def test(self, id: str, text: str) -> dict[str, Any]:
         """The rows that the text gives on the input, with the options of the rule. Nothing is written."""
-        change = RuleChange(id or "new rule", 1, text, options=RuleOptions.read(self._options(id)))
+        change = RuleChange(
+            id or "new rule", 1, text, options=RuleOptions.read(_options_of(self._history(id).with_text))
+        )
         with self._one_at_a_time():
             table, declared = self._table()
             return try_rule(change, table, declared).to_json()
 
     def save(self, id: str, text: str, *, enabled: bool, seen_version: int) -> dict[str, Any]:
-        """Writes the next version, unless someone else has written one since the page read the rule. The options of
-        the version before stay, but for the reason of a suspension.
+        """Writes the next version, unless someone else has written one since the page read the rule. The options stay
+        those of the newest version with a text, without the reason of a suspension.
 
-        Raises RULE_CHANGED_MEANWHILE, LOG_MISSING and the errors of a wrong change.
+        Raises RULE_CHANGED_MEANWHILE, LOG_MISSING, LOG_NOT_WRITABLE and the errors of a wrong change.
         """
         folder = self._sources.log
         if folder is None:
             raise QueryError("LOG_MISSING", "there is no change log to write to", hint="--log names its folder")
         RuleChange(id, 1, text, enabled)
-        newest = max(versions(folder, id), default=0)
-        if newest != seen_version:
-            message = f"version {newest} of '{id}' was written meanwhile, and the page shows version {seen_version}"
-            raise QueryError("RULE_CHANGED_MEANWHILE", message, hint="open the rule again")
         try:
-            written = write_change(folder, id, text, version=newest + 1, enabled=enabled, options=self._options(id))
+            history = read_history(folder, id)
+            newest, options = history.newest, _options_of(history.with_text)
+            if newest != seen_version:
+                message = f"version {newest} of '{id}' was written meanwhile, and the page knows version {seen_version}"
+                raise QueryError("RULE_CHANGED_MEANWHILE", message, hint="open the rule again")
+            written = write_change(folder, id, text, version=newest + 1, enabled=enabled, options=options)
         except OSError as error:
             raise QueryError(
                 "LOG_NOT_WRITABLE",
@@ -83,11 +89,18 @@ class RuleDesk:
             ) from None
         return {"id": id, "version": written.version}
 
-    def _options(self, id: str) -> dict[str, Any]:
+    def _history(self, id: str) -> RuleHistory:
+        """The versions of a rule in the change log; those that the console remembers if the log can't be read."""
+        try:
+            if self._sources.log is not None:
+                return read_history(self._sources.log, id)
+        except OSError:
+            pass
         line = self._model.rule(id)
-        if line is None or line.latest is None:
-            return {}
-        return {name: value for name, value in line.latest.options.to_values().items() if name != "reason"}
+        known = {} if line is None else line.versions
+        changes = [known[number] for number in sorted(known, reverse=True)]
+        latest = changes[0] if changes else None
+        return RuleHistory(max(known, default=0), latest, next((each for each in changes if each.text), None))
 
     def match_picture(self, number: int) -> str:
         """The SVG of a row that the page shows. Raises PICTURE_MISSING."""
@@ -104,11 +117,11 @@ class RuleDesk:
 
     def automaton_picture(self, id: str) -> str:
         """The SVG of a rule's automaton. Raises PICTURE_MISSING for a rule that can't be read."""
-        line = self._model.rule(id)
-        text = "" if line is None else line.last_text
-        if not text:
+        change = self._history(id).with_text
+        if change is None:
             raise QueryError("PICTURE_MISSING", f"there is no text of the rule '{id}'", hint="--log names its folder")
-        return explain(_clause(text, self._declared_or_none())).svg
+        keys = self._terms.keys or self._model.seen_keys() or ("key",)
+        return explain(_clause(change.text, self._declared_or_none(), keys)).svg
 
     def details(self, number: int) -> dict[str, Any]:
         """All that the page keeps of one row."""
@@ -165,8 +178,14 @@ class _Busy:
         self._lock.release()
 
 
-def _clause(text: str, declared: Declaration | None) -> Any:
-    """The clause of a rule; without an input, in the order of a column of any name."""
+def _clause(text: str, declared: Declaration | None, keys: tuple[str, ...]) -> Any:
+    """The clause of a rule; without an input, over these keys and in the order of a column of any name."""
     if declared is not None:
         return read_rule(text, declared).query.clause
-    return as_query(text, keys=None, time="time")
+    return as_query(text, keys=keys, time="time")
+
+
+def _options_of(change: RuleChange | None) -> dict[str, Any]:
+    """The options that the next version keeps."""
+    values = {} if change is None else change.options.to_values()
+    return {name: value for name, value in values.items() if name != "reason"}
