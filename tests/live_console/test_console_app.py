@@ -142,6 +142,17 @@ def test_other_sites_are_refused_even_with_the_token(client: Any, headers: dict[
     assert code(client.get("/api/rule?id=twice", headers=headers)) == expected
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_a_link_of_another_site_opens_the_page_and_nothing_else(client: Any, site: str) -> None:
+    link = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    assert client.get("/", headers=link).status_code == 200
+    for path in ("/api/rule?id=twice", "/api/rows/1/picture", "/console.js"):
+        assert code(client.get(path, headers=link)) == (403, "ORIGIN_REFUSED"), path
+    for change in ({"Sec-Fetch-Dest": "iframe"}, {"Sec-Fetch-Mode": "no-cors"}, {"Origin": "http://evil.example"}):
+        assert code(client.get("/", headers={**link, **change})) == (403, "ORIGIN_REFUSED"), change
+    assert code(client.post("/", headers=with_token(**link))) == (403, "ORIGIN_REFUSED")
+
+
 def test_a_form_of_another_site_isnt_json(client: Any) -> None:
     headers = with_token(**{"Content-Type": "text/plain"})
     assert code(client.post("/api/rule/save", content=json.dumps(SAVE), headers=headers)) == (415, "REQUEST_REFUSED")

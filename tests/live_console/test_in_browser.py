@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,37 @@ def test_a_match_shows_soon_and_is_drawn(browser: Any, sources: Sources) -> None
         run(browser, "document.querySelector('#rows .row').click()")
         loaded = "const i = document.querySelector('#detail img'); return i && i.complete && i.naturalWidth"
         assert within(10, lambda: run(browser, loaded)) > 300
+
+
+def test_the_link_of_a_notebook_opens_the_page(browser: Any, sources: Sources) -> None:
+    """A notebook is served from another origin."""
+    link = '<a id="link" target="_blank" rel="noopener noreferrer" href="{}">console</a>'
+
+    class Notebook(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(page.encode())
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with serving(sources) as console, HTTPServer(("127.0.0.1", 0), Notebook) as notebook:
+        page = link.format(console.address) + '<link rel="icon" href="data:,">'
+        threading.Thread(target=notebook.serve_forever, daemon=True).start()
+        first = browser.current_window_handle
+        try:
+            browser.get(f"http://localhost:{notebook.server_port}/")
+            run(browser, "document.getElementById('link').click()")
+            (opened,) = within(5, lambda: set(browser.window_handles) - {first})
+            browser.switch_to.window(opened)
+            within(5, lambda: text_of(browser, "#connection") == "live")
+            assert text_of(browser, "#new-rule") == "New rule"  # the token came with the link
+            browser.close()
+        finally:
+            browser.switch_to.window(first)
+            notebook.shutdown()
 
 
 def test_the_demo_shows_a_match_within_five_seconds_of_its_row(browser: Any, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Every request of the page -> let through, or refused by name. The page has no other door.
 
 - The Host header must name the console. Otherwise another site could point its name at this machine (DNS rebinding).
-- A request with an Origin header must come from the console's own page.
+- A request with an Origin header must come from the console's own page. A link of another page may open the page
+  itself, which holds no data and can't be framed.
 - Reading needs the token unless the console is bound to a loopback address. Writing always needs it.
 - A Content-Security-Policy lets the page load nothing from elsewhere, and run no script but its own file.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
@@ -109,7 +110,7 @@ class RequestGuard:
         origin = headers.get("origin")
         if origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}"):
             return 403, QueryError("ORIGIN_REFUSED", "another site can't use the console")
-        if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+        if headers.get("sec-fetch-site", "none") not in ("same-origin", "none") and not _opens_page(scope, headers):
             return 403, QueryError("ORIGIN_REFUSED", "another site can't use the console")
         is_write = scope["method"] not in ("GET", "HEAD")
         needs_token = is_write or (scope["path"].startswith(_DATA) and not self._door.is_loopback)
@@ -119,6 +120,12 @@ class RequestGuard:
         if is_write and headers.get("content-type", "").partition(";")[0].strip() != "application/json":
             return 415, QueryError("REQUEST_REFUSED", "the console takes JSON only")
         return None
+
+
+def _opens_page(scope: Scope, headers: Mapping[str, str]) -> bool:
+    """Whether the browser opens the page in a tab, from a link: a notebook is another site."""
+    kind = headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
+    return scope["method"] == "GET" and scope["path"] == "/" and kind == ("navigate", "document")
 
 
 def _headers(scope: Scope) -> dict[str, str]:
