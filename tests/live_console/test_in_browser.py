@@ -221,6 +221,68 @@ def test_the_page_survives_a_restart_of_the_console(browser: Any, sources: Sourc
         assert text_of(browser, "#kept") == "2 of the last 2 rows"
 
 
+def test_a_restarted_console_shows_its_own_rows(browser: Any, sources: Sources, tmp_path: Path) -> None:
+    """Both consoles number their rows from 1."""
+    write_match(sources, 0)
+    others = tmp_path / "others"
+    write_rows(others / "a.parquet", [output_row("other", user="bob")])
+    chosen = "return document.querySelector('#rows .chosen') !== null"
+    with serving(sources) as console:
+        port = console.bound.getsockname()[1]
+        browser.get(console.address)
+        within(5, lambda: "twice" in text_of(browser, "#rows .row"))
+        run(browser, "document.querySelector('#rows .row').click()")
+        within(5, lambda: text_of(browser, "#detail dl"))
+        assert run(browser, chosen)
+    with serving(Sources(sources.log, others, sources.metrics, table=sources.table), port=port):
+        within(15, lambda: "other" in text_of(browser, "#rows .row"))
+        assert "twice" not in text_of(browser, "#rows .row")
+        assert not text_of(browser, "#detail") and not run(browser, chosen)
+        at = "#rows .row .time"
+        assert len(text_of(browser, at)) == len("2024-03-01 09:00:30")
+        look_at(browser, 400)
+        within(5, lambda: len(text_of(browser, at)) == len("09:00:30"))
+
+
+def test_counts_by_state_change_while_their_sum_stays(browser: Any, sources: Sources, tmp_path: Path) -> None:
+    states = tmp_path / "states"
+    states.mkdir()
+
+    def write_states(number: int, *keys: int) -> None:
+        rows: list[dict[str, Any]] = [{"rule": "twice", "keys": sum(keys), "status": "active"}]
+        rows += [{"rule": "twice", "keys": each, "state": at, "variable": "PAY"} for at, each in enumerate(keys, 1)]
+        hidden = states / f".{number}.json"
+        hidden.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        hidden.rename(states / f"{number}.json")
+        for old in states.glob("[0-9]*.json"):
+            if old.stem != str(number):
+                old.unlink()
+
+    write_states(1, 5, 2)
+    suppressed = [output_row(kind="suppressed", number=at) for at in range(3)]
+    assert sources.matches is not None
+    write_rows(sources.matches / "a.parquet", suppressed)
+    with serving(Sources(sources.log, sources.matches, states=states, table=sources.table)) as console:
+        browser.get(console.address)
+        within(5, lambda: "1 PAY5" in text_of(browser, "#rule-list .chip"))
+        assert "3 suppressed" in text_of(browser, "#rule-list .chip")
+        choose = (
+            "const k = document.getElementById('kind'); k.value = 'suppressed'; k.dispatchEvent(new Event('change'))"
+        )
+        run(browser, choose)
+        within(5, lambda: text_of(browser, "#kept") == "3 of the last 3 rows")
+        run(browser, "document.querySelector('#rule-list .row').click()")
+        within(5, lambda: "1 PAY5" in text_of(browser, "#detail .chip"))
+        run(browser, "document.querySelector('#detail textarea').value = 'a draft'")
+        write_states(2, 4, 3)
+        within(5, lambda: "1 PAY4" in text_of(browser, "#rule-list .chip"))
+        within(5, lambda: "1 PAY4" in text_of(browser, "#detail .chip"))
+        assert "2 PAY3" in text_of(browser, "#detail .chip")
+        ost.suspend_rule(sources.log, "twice", "too slow")
+        within(5, lambda: "too slow" in text_of(browser, "#detail pre"))
+        assert run(browser, "return document.querySelector('#detail textarea').value") == "a draft"
+
+
 def test_the_page_survives_a_restart_of_the_stream(browser: Any, sources: Sources) -> None:
     """A restarted stream replaces the metrics and goes on with new files of the sink."""
     assert sources.metrics is not None
@@ -363,8 +425,14 @@ def test_the_page_works_by_keyboard(browser: Any, sources: Sources) -> None:
         assert run(browser, "return document.querySelector('#rows .chosen').getAttribute('aria-posinset')") == "2"
         active = "return document.getElementById('rows').getAttribute('aria-activedescendant')"
         assert run(browser, f"return document.getElementById({json.dumps(run(browser, active))}).className")
+        focused, hidden = "return document.activeElement.id", "return document.getElementById('detail').hidden"
+        assert run(browser, focused) == "detail"
+        run(browser, "document.getElementById('find').focus()")
+        press(browser, Keys.ESCAPE)  # empties the field
+        assert not run(browser, hidden)
+        run(browser, "document.getElementById('detail').focus()")
         press(browser, Keys.ESCAPE)
-        assert run(browser, "return document.getElementById('detail').hidden")
+        assert run(browser, hidden) and run(browser, focused) == "rows"
 
 
 def test_many_rows_rules_and_updates_keep_the_page_responsive(browser: Any, sources: Sources, tmp_path: Path) -> None:

@@ -67,6 +67,13 @@ def test_a_test_has_the_options_of_the_rule(sources: Sources) -> None:
     assert desk_of(sources).test("strict", text)["refused"].startswith("RULE_FAILS_TOO_OFTEN")
 
 
+def test_suppressed_matches_are_counted(sources: Sources) -> None:
+    text = "MEASURES LAST(amount) AS last PATTERN (PAY) DEFINE PAY AS kind = 'pay'"
+    ost.write_rule(sources.log, "pays", text, options={"suppress": "1 hour by user"})
+    found = desk_of(sources).test("pays", text)
+    assert (found["matches"], found["suppressed"], found["errors"]) == (2, 1, 0)  # ann pays twice in the hour
+
+
 def test_a_test_that_takes_too_long_ends(desk: RuleDesk, monkeypatch) -> None:
     monkeypatch.setattr(rule_trial, "_LONGEST_TEST", "1 millisecond")
     with pytest.raises(ost.OstinatoError, match="DEADLINE_PASSED"):

@@ -9,7 +9,7 @@ from ostinato.live_console.model.recent_count import RecentCount
 from ostinato.live_console.sources.open_states_reader import OpenStates
 from ostinato.live_console.sources.sink_rows import SinkRow
 from ostinato.rule_sets.rule_changes import RuleChange
-from ostinato.rule_sets.rule_columns import ERROR, LATE, MATCH
+from ostinato.rule_sets.rule_columns import ERROR, LATE, MATCH, SUPPRESSED
 
 _SECOND_CONTENT = "RULE_VERSION_EXISTS"
 """Rejects another content of a version. The first content counts."""
@@ -91,6 +91,7 @@ class RuleLine:
             "status": status,
             "note": note[:600],
             "hits": self.counts.get(MATCH, 0),
+            "suppressed": self.counts.get(SUPPRESSED, 0),
             "errors": self.counts.get(ERROR, 0),
             "late": self.counts.get(LATE, 0),
             "per_minute": self.recent.at(now),

@@ -4,7 +4,7 @@ import { canWrite, listen } from "./connection.js";
 import { Tiles } from "./tiles.js";
 import { Timeline } from "./timeline.js";
 import { VirtualList } from "./virtual_list.js";
-import { openRow, openRule, states } from "./details.js";
+import { closePanel, openRow, openRule, restartPanel, states, updatePanel } from "./details.js";
 
 const CELLS = ["time", "rule", "key", "length", "measures"];
 const state = { rows: [], filtered: [], rules: new Map(), shownRules: [], sources: {}, tiles: null, most: 10000, newest: 0 };
@@ -35,9 +35,10 @@ for (const name of CELLS) $("columns").append(make("span", name, COLUMNS[name]))
 function drawRow(element, row) {
   if (!element.firstChild) for (const name of CELLS) element.append(make("span", name));
   element.classList.add(row.kind);
-  if (element.drawn === row.number) return;
-  element.drawn = row.number;
   const narrow = innerWidth <= 860;
+  const drawn = `${state.instance}|${row.number}|${narrow}`;
+  if (element.drawn === drawn) return;
+  element.drawn = drawn;
   const [at, rule, key, length, measures] = element.children;
   at.textContent = row.at === null ? "" : narrow ? clock(row.at) : time(row.at).slice(0, 19);
   rule.textContent = visible(row.rule || "match");
@@ -80,7 +81,7 @@ function takeRows(rows) {
 // --- rules ---
 
 function drawRule(element, line) {
-  const words = `${line.id}|${line.version}|${line.status}|${line.hits}|${line.per_minute}|${line.open}|${line.note}`;
+  const words = `${line.id}|${line.version}|${line.status}|${line.hits}|${line.per_minute}|${line.suppressed}|${line.open}|${line.note}|${JSON.stringify(line.states)}`;
   if (element.drawn === words) return;
   element.drawn = words;
   const name = make("span", "name");
@@ -91,6 +92,7 @@ function drawRule(element, line) {
   hits.append(make("small", "", `${count(line.per_minute)}/min`));
   const below = make("span", "states");
   if (line.status !== "enabled" && line.status !== "seen") below.append(make("span", "chip", line.status));
+  if (line.suppressed) below.append(make("span", "chip", `${count(line.suppressed)} suppressed`));
   if (line.states.length) below.append(...states(line.states.slice(0, 6)).childNodes);
   else below.append(visible(line.note.split("\n")[0] || (line.open === 0 ? "no open partial match" : "")));
   element.replaceChildren(name, hits, below);
@@ -128,7 +130,9 @@ function drawStage(sources) {
 
 function take(delta) {
   if (delta.starts) {
-    Object.assign(state, { rows: [], filtered: [], added: 0, sources: delta.sources, most: delta.most });
+    restartPanel(state.sources.log === delta.sources.log && state.sources.table === delta.sources.table);
+    list.chosen = null;
+    Object.assign(state, { instance: delta.instance, rows: [], filtered: [], added: 0, sources: delta.sources, most: delta.most });
     state.rules.clear();
     tiles.restart(delta.series);
     drawStage(delta.sources);
@@ -137,6 +141,7 @@ function take(delta) {
   if (delta.rules.length) {
     for (const line of delta.rules) state.rules.set(line.id, line);
     sortRules();
+    updatePanel(delta.rules);
   }
   tiles.add(delta.samples);
   state.tiles = delta.tiles;
@@ -183,7 +188,7 @@ $("newest").addEventListener("click", () => {
 });
 $("new-rule").addEventListener("click", () => openRule(null, state.sources));
 addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && !$("confirm").open) $("detail").hidden = true;
+  if (event.key === "Escape" && !$("confirm").open && event.target.type !== "search") closePanel();
 });
 
 listen(take, (name, words) => {

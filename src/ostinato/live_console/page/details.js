@@ -5,13 +5,39 @@ import { Refused, ask, canWrite, picture, send } from "./connection.js";
 const host = $("detail");
 let shown = 0;
 let address = "";
+let opener = null;
+let panel = null;
 
-function start(title) {
+/** Hides the panel. A focus inside it goes back to the list or the button from which the panel was opened. */
+export function closePanel() {
+  const hadFocus = host.contains(document.activeElement);
+  host.hidden = true;
+  panel = null;
+  shown += 1;
+  if (hadFocus) opener.focus({ preventScroll: true });
+}
+
+/** New lines of rules: an open rule shows its new numbers, and its editor stays as it is. */
+export function updatePanel(lines) {
+  const line = panel?.take && lines.find((each) => each.id === panel.id);
+  if (line) panel.take(line);
+}
+
+/** A console that has started anew numbers its rows anew. A rule stays open if log and input are the same. */
+export function restartPanel(isSame) {
+  if (panel && !(isSame && "id" in panel)) closePanel();
+}
+
+/** `id`: that of a rule, null for a new one; `take` gets its new lines. Neither for a row. */
+function start(title, opened = {}) {
+  const focused = document.activeElement;
+  if (!host.contains(focused)) opener = focused && focused !== document.body ? focused : $("rows");
+  panel = opened;
   const head = make("h3");
   head.append(make("span", "", title));
   const close = head.appendChild(make("button", "", "Close"));
   close.type = "button";
-  close.addEventListener("click", () => (host.hidden = true));
+  close.addEventListener("click", closePanel);
   host.replaceChildren(head);
   host.hidden = false;
   host.focus({ preventScroll: innerWidth > 860 });
@@ -98,7 +124,21 @@ function measures(text) {
 
 /** A rule: its state, its automaton, and an editor. `id` null: a new one. */
 export async function openRule(line, sources) {
-  const mine = start(line === null ? "New rule" : visible(line.id || "matches"));
+  let isRead = false;
+  const about = make("div");
+  const take = async (next) => {
+    const isChanged = ["version", "status", "note"].some((name) => next[name] !== line[name]);
+    line = next;
+    if (!isRead) return;
+    drawAbout(about, rule, line);
+    if (!isChanged) return;
+    const now = await ask(`/api/rule?id=${encodeURIComponent(line.id)}`).catch(() => null);
+    if (now === null || mine !== shown) return;
+    Object.assign(rule, { in_force: now.in_force, note: now.note, options: now.options });
+    drawAbout(about, rule, line);
+  };
+  const opened = line === null ? { id: null } : { id: line.id, take };
+  const mine = start(line === null ? "New rule" : visible(line.id || "matches"), opened);
   let rule = { id: "", version: 0, newest: 0, text: "", options: {}, enabled: true, status: "", note: "" };
   if (line !== null) {
     try {
@@ -108,14 +148,10 @@ export async function openRule(line, sources) {
       return;
     }
     if (mine !== shown) return;
-    host.append(pairs([["status", line.status], ["in force", rule.in_force === null ? "no version" : `version ${rule.in_force}`],
-      ["matches", `${count(line.hits)}, ${count(line.per_minute)} in the last minute`],
-      ["bad rows", line.errors ? count(line.errors) : ""], ["processor time", line.seconds === null ? "" : seconds(line.seconds)],
-      ["open in", line.open === null ? "" : `${count(line.open)} keys`],
-      ...Object.entries(rule.options).map(([name, value]) => [name.replaceAll("_", " "), value])]));
-    if (rule.note) host.append(make("pre", "", visible(rule.note)));
+    isRead = true;
+    drawAbout(about, rule, line);
+    host.append(about);
     if (rule.text) {
-      if (line.states.length) host.append(make("h4", "", "Keys with an open partial match, by state"), states(line.states));
       const place = make("div", "wide");
       place.tabIndex = 0;
       place.setAttribute("role", "region");
@@ -125,6 +161,17 @@ export async function openRule(line, sources) {
     }
   }
   if (sources.log) host.append(...editor(rule, line, sources, mine));
+}
+
+function drawAbout(place, rule, line) {
+  place.replaceChildren(pairs([["status", line.status], ["in force", rule.in_force === null ? "no version" : `version ${rule.in_force}`],
+    ["matches", `${count(line.hits)}, ${count(line.per_minute)} in the last minute`],
+    ["suppressed", line.suppressed ? count(line.suppressed) : ""], ["bad rows", line.errors ? count(line.errors) : ""],
+    ["processor time", line.seconds === null ? "" : seconds(line.seconds)],
+    ["open in", line.open === null ? "" : `${count(line.open)} keys`],
+    ...Object.entries(rule.options).map(([name, value]) => [name.replaceAll("_", " "), value])]));
+  if (rule.note) place.append(make("pre", "", visible(rule.note)));
+  if (rule.text && line.states.length) place.append(make("h4", "", "Keys with an open partial match, by state"), states(line.states));
 }
 
 export function states(list) {
@@ -182,7 +229,8 @@ async function test(id, text, answer) {
     answer.replaceChildren(say("A stream would reject this rule:", true), make("pre", "", visible(found.refused)));
     return;
   }
-  const head = say(`${count(found.matches)} matches and ${count(found.errors)} bad rows in ${count(found.rows)} rows`);
+  const suppressed = found.suppressed ? `, ${count(found.suppressed)} suppressed` : "";
+  const head = say(`${count(found.matches)} matches${suppressed} and ${count(found.errors)} bad rows in ${count(found.rows)} rows`);
   const table = make("table", "found");
   const cells = (tag, ...texts) => {
     const row = table.appendChild(make("tr"));

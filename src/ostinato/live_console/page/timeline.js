@@ -99,6 +99,12 @@ export class Timeline {
       pen.fillText("no rows yet", this.left, height / 2);
       return;
     }
+    if (this.low === this.high) {
+      pen.textAlign = "center";
+      pen.fillText(`${day(this.low)} ${clock(this.low)}`, this.x(this.low), height - 11);
+      pen.textAlign = "left";
+      return;
+    }
     const several = day(this.low) !== day(this.high);
     const wanted = Math.max(2, Math.floor((width - this.left - RIGHT) / (several ? 170 : 110)));
     for (let at = 0; at < wanted; at++) {

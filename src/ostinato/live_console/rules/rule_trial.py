@@ -16,7 +16,7 @@ from ostinato.kernels.constants import NO_TIME
 from ostinato.live_console.sources.sink_rows import SinkRow, rows_of_table
 from ostinato.rule_sets.declaration import Declaration
 from ostinato.rule_sets.rule_changes import RuleChange
-from ostinato.rule_sets.rule_columns import ERROR, KIND, MATCH
+from ostinato.rule_sets.rule_columns import ERROR, KIND, MATCH, SUPPRESSED
 from ostinato.rule_sets.rules_core import RulesCore
 from ostinato.streams.bucket_state import EMPTY
 
@@ -31,6 +31,8 @@ class Trial:
     rows: int
     """Rows of the table."""
     matches: int
+    suppressed: int
+    """Matches that the option `suppress` keeps from the output."""
     errors: int
     shown: tuple[SinkRow, ...]
     refused: str = ""
@@ -48,7 +50,7 @@ class Trial:
             }
             for row in self.shown
         ]
-        counts = {"rows": self.rows, "matches": self.matches, "errors": self.errors}
+        counts = {"rows": self.rows, "matches": self.matches, "suppressed": self.suppressed, "errors": self.errors}
         return {**counts, "refused": self.refused, "shown": shown}
 
 
@@ -64,7 +66,7 @@ def try_rule(change: RuleChange, table: pa.Table, declared: Declaration) -> Tria
     kinds = Counter(results.column(KIND).to_pylist())
     refused = next((row.message for row in _first(results, ("rule_rejected", "rule_suspended"), 1)), "")
     shown = _first(results, (MATCH, ERROR), _MOST_SHOWN)
-    return Trial(table.num_rows, kinds[MATCH], kinds[ERROR], tuple(shown), refused)
+    return Trial(table.num_rows, kinds[MATCH], kinds[SUPPRESSED], kinds[ERROR], tuple(shown), refused)
 
 
 def _first(results: pa.Table, kinds: Sequence[str], most: int) -> list[SinkRow]:
