@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ostinato.cli.failures import UsageFault
-from ostinato.cli.terminal import accent, bold, visible
+from ostinato.cli.terminal import accent, bold, say, visible
 
 if TYPE_CHECKING:
     from ostinato.live_console.server.console_server import Console
@@ -36,14 +41,15 @@ def add_console_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_console(options: argparse.Namespace) -> int:
-    """Serves the page until Ctrl-C."""
+    """Serves the page until Ctrl-C or SIGTERM."""
     if not 0 <= options.port <= 65_535:
         raise UsageFault("INVALID_OPTION", f"--port is a number from 0 to 65,535, not {options.port}")
     given = [name for name in _SOURCES if getattr(options, name) is not None]
     if options.demo:
         if given:
             raise UsageFault("INVALID_OPTION", f"--demo has its own data, so --{given[0]} can't be given")
-        return _demo(options)
+        with _ending_on_sigterm():
+            return _demo(options)
     if not any(name in given for name in ("log", "matches", "metrics")):
         raise UsageFault(
             "CONSOLE_NEEDS_SOURCES",
@@ -57,7 +63,9 @@ def run_console(options: argparse.Namespace) -> int:
     keys = None if options.keys is None else _names("--keys", options.keys)
     time = () if options.time is None else _names("--time", options.time)
     sources = Sources(options.log, options.matches, options.metrics, options.states, options.input)
-    return _serve(open_console(sources, RuleTerms(keys, time), host=options.host, port=options.port), sources)
+    with _ending_on_sigterm():
+        console = open_console(sources, RuleTerms(keys, time), host=options.host, port=options.port)
+        return _serve(console, sources, options.host)
 
 
 def _names(option: str, words: str) -> tuple[str, ...]:
@@ -77,15 +85,39 @@ def _demo(options: argparse.Namespace) -> int:
         console = open_console(sources, DEMO_TERMS, host=options.host, port=options.port, each_round=demo.next_sources)
         try:
             demo.start()
-            return _serve(console, sources)
+            return _serve(console, sources, options.host)
         finally:
             demo.stop()
 
 
-def _serve(console: Console, sources: Sources) -> int:
+@contextmanager
+def _ending_on_sigterm() -> Iterator[None]:
+    """SIGTERM, as service managers send it, ends the console like Ctrl-C: temporary folders and the demo's Spark end
+    with it. A second one doesn't disturb that."""
+    if threading.current_thread() is not threading.main_thread():  # only there, Python takes signals
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+
+
+def _serve(console: Console, sources: Sources, host: str) -> int:
+    from ostinato.live_console.server.request_guard import is_loopback
+
     print(bold("Ostinato console") + (f": {sources.note}" if sources.note else ""))
     print(f"    {accent(visible(console.address))}")
     print("Open this address in a browser. It holds the token that saving needs. Ctrl-C stops the console.", flush=True)
+    if not is_loopback(host):
+        words = "other machines can reach the console, and it speaks plain HTTP: put a proxy with TLS in front of it"
+        say(f"warning: {words}", sys.stderr)
     try:
         console.run()
     except KeyboardInterrupt:

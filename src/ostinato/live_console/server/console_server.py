@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import secrets
 import socket
 from collections.abc import Callable
@@ -96,9 +97,10 @@ def _bound(host: str, port: int) -> socket.socket:
         bound.bind(address)
         bound.listen()  # a browser that is faster than the server waits
     except OSError as error:
+        is_unknown = isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL
         raise EnvironmentFault(
             "PORT_NOT_FREE",
             f"the console can't listen on {host}, port {port}: {error.strerror or error}",
-            hint="--port 0 takes any free port",
+            hint="--host names an address of this machine" if is_unknown else "--port 0 takes any free port",
         ) from None
     return bound
