@@ -310,6 +310,7 @@ def test_a_rule_is_tested_saved_and_switched_off(browser: Any, sources: Sources)
         within(5, lambda: run(browser, f"return {button}", "Test"))
         run(browser, f"{button}.click()", "Test")
         within(10, lambda: "1 matches and 0 bad rows in 5 rows" in text_of(browser, "#detail .say"))
+        assert "for each user, in the order of ts" in text_of(browser, "#detail .say")
         run(
             browser,
             "document.querySelector('#detail textarea').value = arguments[0]",

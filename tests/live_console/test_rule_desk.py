@@ -18,6 +18,7 @@ from ostinato.live_console.rules.rule_desk import RuleDesk
 from ostinato.live_console.rules.rule_terms import RuleTerms
 from ostinato.live_console.sources.page_settings import Sources
 from ostinato.rule_sets import change_files
+from ostinato.rule_sets.declaration import RuleLimits
 
 ANY_TERMS = RuleTerms()
 
@@ -93,6 +94,24 @@ def test_the_order_must_be_clear(sources: Sources, tmp_path: Path) -> None:
     assert desk_of(sources, RuleTerms(("user",), ("ts",))).test("twice", TWICE)["matches"] == 1
     with pytest.raises(ost.QueryError, match="did you mean 'user'"):
         desk_of(sources, RuleTerms(("usr",), ("ts",))).test("twice", TWICE)
+
+
+def test_the_keys_must_be_clear(sources: Sources, tmp_path: Path) -> None:
+    empty = Sources(sources.log, tmp_path / "empty", table=sources.table)
+    with pytest.raises(ost.QueryError, match=r"CONSOLE_NEEDS_COLUMNS.*it has no rows yet"):
+        desk_of(empty).test("twice", TWICE)
+    assert "LOGIN" in desk_of(empty).automaton_picture("twice")
+    for keys, matches in ((("user",), 0), ((), 1)):  # nobody pays three times, but all together do
+        found = desk_of(empty, RuleTerms(keys)).test("twice", TWICE.replace("{2}", "{3}"))
+        assert (found["matches"], found["keys"], found["time"]) == (matches, keys, ("ts",))
+    table = event_rows().rename_columns(["person", "ts", "kind", "amount"])
+    pq.write_table(table, tmp_path / "events.parquet")
+    with pytest.raises(ost.QueryError, match=r"CONSOLE_NEEDS_COLUMNS.*the input lacks: user"):
+        desk_of(sources).test("twice", TWICE)
+
+
+def test_a_test_has_the_limits_of_a_stream(desk: RuleDesk) -> None:
+    assert desk._table()[1].limits == RuleLimits()
 
 
 def test_saving_writes_the_next_version(desk: RuleDesk, sources: Sources) -> None:

@@ -30,7 +30,9 @@ def add_console_arguments(parser: argparse.ArgumentParser) -> None:
     sources.add_argument("--metrics", type=Path, metavar="FILE", help="metrics that ost.stream_metrics writes")
     sources.add_argument("--states", type=Path, metavar="DIR", help="rows of ost.stream_state as JSON lines")
     sources.add_argument("--input", type=Path, metavar="PATH", help="rows to test rules on, and to draw matches on")
-    sources.add_argument("--keys", metavar="COLUMNS", help="key columns of the rules (default: those of the sink)")
+    sources.add_argument(
+        "--keys", metavar="COLUMNS", help="key columns of the rules; '' for none (default: those of the sink)"
+    )
     sources.add_argument("--time", metavar="COLUMNS", help="order of the rules (default: the only column of times)")
     sources.add_argument(
         "--demo", action="store_true", help="show generated trades: in process at first, then on Spark"
@@ -60,7 +62,7 @@ def run_console(options: argparse.Namespace) -> int:
     from ostinato.live_console.server.console_server import open_console
     from ostinato.live_console.sources.page_settings import Sources
 
-    keys = None if options.keys is None else _names("--keys", options.keys)
+    keys = None if options.keys is None else _names("--keys", options.keys) if options.keys else ()
     time = () if options.time is None else _names("--time", options.time)
     sources = Sources(options.log, options.matches, options.metrics, options.states, options.input)
     with _ending_on_sigterm():

@@ -263,10 +263,10 @@ class LiveModel:
                 return None
             return self._rows[number - self._rows[0].number]
 
-    def seen_keys(self) -> tuple[str, ...]:
-        """The names of the key columns of the sink."""
+    def seen_keys(self) -> tuple[str, ...] | None:
+        """The names of the key columns of the sink; None before its first row."""
         with self._lock:
-            return () if not self._rows else tuple(name for name, _ in self._rows[-1].row.keys)
+            return None if not self._rows else tuple(name for name, _ in self._rows[-1].row.keys)
 
     def rule(self, id: str) -> RuleLine | None:
         """The line of a rule."""

@@ -231,6 +231,7 @@ async function test(id, text, answer) {
   }
   const suppressed = found.suppressed ? `, ${count(found.suppressed)} suppressed` : "";
   const head = say(`${count(found.matches)} matches${suppressed} and ${count(found.errors)} bad rows in ${count(found.rows)} rows`);
+  const terms = say(`${found.keys.length ? `for each ${found.keys.join(", ")}` : "without keys"}, in the order of ${found.time.join(", ")}`);
   const table = make("table", "found");
   const cells = (tag, ...texts) => {
     const row = table.appendChild(make("tr"));
@@ -238,7 +239,7 @@ async function test(id, text, answer) {
   };
   cells("th", "key", "ended", "measures");
   for (const row of found.shown.slice(0, 12)) cells("td", visible(row.key), time(row.ended).slice(5, 19), visible(inWords(row.text)));
-  answer.replaceChildren(head, ...(found.shown.length ? [table] : []));
+  answer.replaceChildren(head, terms, ...(found.shown.length ? [table] : []));
 }
 
 async function save(id, rule, text, enabled, answer, sources) {

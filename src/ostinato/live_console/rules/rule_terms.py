@@ -8,10 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from ostinato.errors import QueryError, did_you_mean
-from ostinato.rule_sets.declaration import Declaration, RuleLimits
-
-_LIMITS = RuleLimits(max_partial_matches=1_000_000)
-"""A test on the page gives up earlier than a stream does."""
+from ostinato.rule_sets.declaration import Declaration
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,23 +18,33 @@ class RuleTerms:
     keys: tuple[str, ...] | None = None
     time: tuple[str, ...] = ()
 
-    def declaration(self, table: pa.Table, seen_keys: Sequence[str]) -> Declaration:
-        """The declaration of rules over the table. `seen_keys` are the key columns of the sink's rows.
+    def declaration(self, table: pa.Table, seen_keys: Sequence[str] | None) -> Declaration:
+        """The declaration of rules over the table, with the limits of `ost.rules`. `seen_keys` are the key columns of
+        the sink's rows; None if it has no row.
 
-        Raises CONSOLE_NEEDS_COLUMNS if it isn't clear which column orders the rows.
+        Raises CONSOLE_NEEDS_COLUMNS if it isn't clear which columns divide the rows, and which one orders them.
 
         >>> table = pa.table({"user": ["ann"], "ts": pa.array([0], pa.timestamp("us"))})
         >>> declared = RuleTerms().declaration(table, ["user"])
         >>> declared.keys, declared.time
         (('user',), ('ts',))
         """
-        keys = tuple(name for name in seen_keys if name in table.column_names) if self.keys is None else self.keys
+        keys = _seen_in(table, seen_keys) if self.keys is None else self.keys
         time = self.time or _only_time(table)
         for name in (*keys, *time):
             if name not in table.column_names:
                 hint = did_you_mean(name, table.column_names)
                 raise QueryError("UNKNOWN_COLUMN", f"the input has no column '{name}'", hint=hint)
-        return Declaration(keys, time, table.schema, limits=_LIMITS, kinds=("clause", "funnel"))
+        return Declaration(keys, time, table.schema, kinds=("clause", "funnel"))
+
+
+def _seen_in(table: pa.Table, seen_keys: Sequence[str] | None) -> tuple[str, ...]:
+    keys = tuple(name for name in seen_keys or () if name in table.column_names)
+    if seen_keys is None or (seen_keys and not keys):
+        lack = "no rows yet" if seen_keys is None else f"keys that the input lacks: {', '.join(seen_keys)}"
+        hint = "--keys names the columns that divide the rows; --keys '' says that none does"
+        raise QueryError("CONSOLE_NEEDS_COLUMNS", f"the sink shows the keys of rules, and it has {lack}", hint=hint)
+    return keys
 
 
 def _only_time(table: pa.Table) -> tuple[str, ...]:

@@ -34,6 +34,9 @@ class Trial:
     suppressed: int
     """Matches that the option `suppress` keeps from the output."""
     errors: int
+    keys: tuple[str, ...]
+    time: tuple[str, ...]
+    """The columns that divide and order the rows: the user sees whether they are those of the stream."""
     shown: tuple[SinkRow, ...]
     refused: str = ""
     """The error of a rule that a stream would reject, with its caret."""
@@ -51,7 +54,7 @@ class Trial:
             for row in self.shown
         ]
         counts = {"rows": self.rows, "matches": self.matches, "suppressed": self.suppressed, "errors": self.errors}
-        return {**counts, "refused": self.refused, "shown": shown}
+        return {**counts, "keys": self.keys, "time": self.time, "refused": self.refused, "shown": shown}
 
 
 def try_rule(change: RuleChange, table: pa.Table, declared: Declaration) -> Trial:
@@ -66,7 +69,16 @@ def try_rule(change: RuleChange, table: pa.Table, declared: Declaration) -> Tria
     kinds = Counter(results.column(KIND).to_pylist())
     refused = next((row.message for row in _first(results, ("rule_rejected", "rule_suspended"), 1)), "")
     shown = _first(results, (MATCH, ERROR), _MOST_SHOWN)
-    return Trial(table.num_rows, kinds[MATCH], kinds[SUPPRESSED], kinds[ERROR], tuple(shown), refused)
+    return Trial(
+        rows=table.num_rows,
+        matches=kinds[MATCH],
+        suppressed=kinds[SUPPRESSED],
+        errors=kinds[ERROR],
+        keys=declared.keys,
+        time=declared.time,
+        shown=tuple(shown),
+        refused=refused,
+    )
 
 
 def _first(results: pa.Table, kinds: Sequence[str], most: int) -> list[SinkRow]:
