@@ -52,6 +52,12 @@ window.longTasks = [];
 new PerformanceObserver((list) => window.longTasks.push(...list.getEntries().map((task) => task.duration)))
   .observe({ type: "longtask", buffered: true });
 """
+WATCH_WORDS = """
+window.drawnWords = [];
+const pen = CanvasRenderingContext2D.prototype, { clearRect, fillText } = pen;
+pen.clearRect = function (...all) { window.drawnWords = []; return clearRect.apply(this, all); };
+pen.fillText = function (...all) { window.drawnWords.push(all[0]); return fillText.apply(this, all); };
+"""
 
 
 @pytest.fixture(scope="module")
@@ -149,8 +155,10 @@ def test_a_match_shows_soon_and_is_drawn(browser: Any, sources: Sources) -> None
         browser.get(console.address)
         assert "SOURCE_MISSING" in within(5, lambda: text_of(browser, "#problems li"))
         assert browser.current_url.endswith("/")  # the token has left the address bar
+        run(browser, WATCH_WORDS)
         write_match(sources, 0, measures='{"total": 30.0}')
         within(5, lambda: "total 30" in text_of(browser, "#rows .row"))
+        within(5, lambda: run(browser, "return window.drawnWords") == ["twice", "2024-03-01 09:02:00"])  # one time
         within(5, lambda: not text_of(browser, "#problems li"))
         assert text_of(browser, "#tiles .tile:first-child strong") == "1"
         run(browser, "document.querySelector('#rows .row').click()")
@@ -331,6 +339,26 @@ def test_a_rule_is_tested_saved_and_switched_off(browser: Any, sources: Sources)
         (written,) = sources.log.glob("*2.json")
         assert json.loads(written.read_text())["text"] == better
         within(5, lambda: "v2" in text_of(browser, "#rule-list .row"))
+
+
+def test_a_suspended_rule_is_switched_on_with_its_options(browser: Any, sources: Sources) -> None:
+    assert sources.log is not None
+    ost.write_rule(sources.log, "twice", TWICE, options={"suppress": "1 hour by user"})
+    ost.suspend_rule(sources.log, "twice", "too slow")
+    switch = "[...document.querySelectorAll('#detail button')].find(b => b.innerText.startsWith('Switch'))"
+    with serving(sources) as console:
+        browser.get(console.address)
+        within(5, lambda: "suspended" in text_of(browser, "#rule-list .row"))
+        run(browser, "document.querySelector('#rule-list .row').click()")
+        within(5, lambda: run(browser, f"return {switch}?.innerText") == "Switch on…")
+        run(browser, f"{switch}.click()")
+        assert within(5, lambda: text_of(browser, "#confirm h2")) == "Save version 4 of twice?"
+        assert text_of(browser, "#confirm-options") == "Its options stay: suppress 1 hour by user."
+        run(browser, "document.getElementById('confirm-yes').click()")
+        within(5, lambda: "Version 4 is in the change log" in text_of(browser, "#detail .say"))
+        assert run(browser, f"return {switch}.innerText") == "Switch off…"
+        (written,) = sources.log.glob("*4.json")
+        assert json.loads(written.read_text())["options"] == {"suppress": "1 hour by user"}
 
 
 def test_hostile_texts_are_only_texts(browser: Any, sources: Sources) -> None:

@@ -198,7 +198,7 @@ function editor(rule, line, sources, mine) {
   const id = () => (line === null ? name.value.trim() : line.id);
   const buttons = make("p", "buttons");
   const button = (label, work, enabled = true) => {
-    const element = buttons.appendChild(make("button", "", label));
+    const element = buttons.appendChild(make("button", "", label()));
     element.type = "button";
     element.disabled = !enabled;
     element.addEventListener("click", async () => {
@@ -209,12 +209,13 @@ function editor(rule, line, sources, mine) {
         answer.replaceChildren(make("pre", "", visible(words(error))));
       }
       element.disabled = !enabled;
+      element.textContent = label();
     });
   };
-  if (sources.table) button(`Test on ${visible(sources.table)}`, () => test(id(), text.value, answer), canWrite);
-  button("Save…", () => save(id(), rule, text.value, true, answer, sources), canWrite);
+  if (sources.table) button(() => `Test on ${visible(sources.table)}`, () => test(id(), text.value, answer), canWrite);
+  button(() => "Save…", () => save(id(), rule, text.value, true, answer, sources), canWrite);
   if (rule.version) {
-    const label = rule.enabled ? "Switch off…" : "Switch on…";
+    const label = () => (rule.enabled ? "Switch off…" : "Switch on…");
     button(label, () => save(id(), rule, rule.enabled ? rule.text : text.value, !rule.enabled, answer, sources), canWrite);
   }
   const parts = [make("h4", "", rule.version ? `Text of version ${rule.version}` : "Text"), text, buttons, answer];
