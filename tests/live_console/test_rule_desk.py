@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -159,6 +160,18 @@ def test_a_rule_can_be_saved_after_a_version_that_isnt_one(sources: Sources, con
     shown = desk.text("twice")
     assert (shown["version"], shown["newest"], shown["text"]) == (1, 2, TWICE)
     assert desk.save("twice", "PATTERN (A)", enabled=True, seen_version=shown["newest"])["version"] == 3
+
+
+def test_links_and_pipes_in_the_log_arent_read(sources: Sources, tmp_path: Path) -> None:
+    assert sources.log is not None
+    ost.write_rule(tmp_path / "outside", "twice", "PATTERN (SECRET)", version=2)
+    (sources.log / "twice.v00000002.json").symlink_to(next((tmp_path / "outside").iterdir()))
+    for name in ("twice.v00000003.json", "pipe.json"):
+        os.mkfifo(sources.log / name)
+    desk = desk_of(sources)
+    shown = desk.text("twice")
+    assert (shown["text"], shown["newest"]) == (TWICE, 3)
+    assert desk.save("twice", "PATTERN (A)", enabled=True, seen_version=3)["version"] == 4
 
 
 def test_a_rule_can_be_saved_after_its_newest_version_was_removed(sources: Sources) -> None:

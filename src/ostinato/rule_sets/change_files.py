@@ -70,10 +70,13 @@ class RuleHistory:
 
 
 def read_history(folder: Path, id: str) -> RuleHistory:
-    """The files of a rule, the newest first, until one has a text. Raises OSError for a folder that can't be listed."""
+    """The files of a rule, the newest first, until one has a text. Links are left out: the console shows nothing from
+    outside the folder. Raises OSError for a folder that can't be listed."""
     files = _files_of(folder, id)
     latest = None
     for number in sorted(files, reverse=True):
+        if files[number].is_symlink() or not files[number].is_file():
+            continue
         try:
             change = _change_in(files[number])
         except UnreadableChange:
@@ -164,6 +167,8 @@ def _change_in(file: Path) -> RuleChange:
 def _rule_in(file: Path) -> tuple[str | None, int | None]:
     """The rule and the version in a file, as far as it can be read."""
     try:
+        if not file.is_file():  # a pipe would wait for a writer
+            return None, None
         with file.open("rb") as content:
             change = read_change(content.read(_MOST_BYTES).decode(errors="replace"))
     except UnreadableChange as error:
