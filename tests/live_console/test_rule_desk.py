@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -99,7 +100,7 @@ def test_the_order_must_be_clear(sources: Sources, tmp_path: Path) -> None:
 
 def test_the_keys_must_be_clear(sources: Sources, tmp_path: Path) -> None:
     empty = Sources(sources.log, tmp_path / "empty", table=sources.table)
-    with pytest.raises(ost.QueryError, match=r"CONSOLE_NEEDS_COLUMNS.*it has no rows yet"):
+    with pytest.raises(ost.QueryError, match=r"CONSOLE_NEEDS_COLUMNS.*it has no match of a rule yet"):
         desk_of(empty).test("twice", TWICE)
     assert "LOGIN" in desk_of(empty).automaton_picture("twice")
     for keys, matches in ((("user",), 0), ((), 1)):  # nobody pays three times, but all together do
@@ -111,8 +112,27 @@ def test_the_keys_must_be_clear(sources: Sources, tmp_path: Path) -> None:
         desk_of(sources).test("twice", TWICE)
 
 
+@pytest.mark.parametrize(
+    ("rows", "keys"),
+    [
+        ([{"kind": "rule_changed", "rule": "r"}], None),
+        ([{"kind": "match", "rule": "r", "user": "a"}, {"kind": "rule_changed", "rule": "r"}], ("user",)),
+        ([{"kind": "match", "rule": "r", "day": "x", "user": "a"}, {"kind": "match", "user": "b"}], ("day", "user")),
+        ([{"kind": "match", "rule": "r", "measures": "{}"}], ()),
+        ([{"user": "a", "total": 30}], None),
+    ],
+)
+def test_keys_are_those_of_the_rows_that_have_them(tmp_path: Path, rows: list[dict[str, Any]], keys: Any) -> None:
+    """Spark's JSON lines leave out NULL. Rows of a query that isn't one of rules say nothing about keys."""
+    (tmp_path / "sink").mkdir()
+    (tmp_path / "sink" / "a.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    model = LiveModel(Sources(matches=tmp_path / "sink"))
+    SourcePoller(model).look()
+    assert model.seen_keys() == keys
+
+
 def test_a_test_has_the_limits_of_a_stream(desk: RuleDesk) -> None:
-    assert desk._table()[1].limits == RuleLimits()
+    assert desk._table(("user",))[1].limits == RuleLimits()
 
 
 def test_saving_writes_the_next_version(desk: RuleDesk, sources: Sources) -> None:

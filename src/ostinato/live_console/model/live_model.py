@@ -264,9 +264,14 @@ class LiveModel:
             return self._rows[number - self._rows[0].number]
 
     def seen_keys(self) -> tuple[str, ...] | None:
-        """The names of the key columns of the sink; None before its first row."""
+        """The names of the key columns of rules in the sink; None while no row tells them.
+
+        JSON lines have no NULL: a report has no keys there, and a match lacks those that are NULL.
+        """
         with self._lock:
-            return None if not self._rows else tuple(name for name, _ in self._rows[-1].row.keys)
+            longest = max((stored.row.keys for stored in self._rows), key=len, default=())
+            is_known = longest or any(stored.row.rule and stored.row.kind == MATCH for stored in self._rows)
+            return tuple(name for name, _ in longest) if is_known else None
 
     def rule(self, id: str) -> RuleLine | None:
         """The line of a rule."""

@@ -61,7 +61,7 @@ class RuleDesk:
             id or "new rule", 1, text, options=RuleOptions.read(_options_of(self._history(id).with_text))
         )
         with self._one_at_a_time():
-            table, declared = self._table()
+            table, declared = self._table(self._model.seen_keys())
             return try_rule(change, table, declared).to_json()
 
     def save(self, id: str, text: str, *, enabled: bool, seen_version: int) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class RuleDesk:
         """The SVG of a row that the page shows. Raises PICTURE_MISSING."""
         stored = self._stored(number)
         with self._one_at_a_time():
-            table, declared = self._table()
+            table, declared = self._table(self._model.seen_keys() or ())
             line = self._model.rule(stored.row.rule)
             change = None if line is None else line.versions.get(stored.row.version or 0)
             try:
@@ -145,18 +145,18 @@ class RuleDesk:
             raise QueryError("ROW_GONE", "the console doesn't keep this row any more", hint="it keeps the last rows")
         return stored
 
-    def _table(self) -> tuple[Any, Declaration]:
+    def _table(self, seen_keys: tuple[str, ...] | None) -> tuple[Any, Declaration]:
         path = self._sources.table
         if path is None:
             raise QueryError("INPUT_MISSING", "there is no table to look into", hint="--input names a file or a folder")
         if self._input is None or self._input.path != path:
             self._input = InputTable(path)
         table = self._input.read()
-        return table, self._terms.declaration(table, self._model.seen_keys())
+        return table, self._terms.declaration(table, seen_keys)
 
     def _declared_or_none(self) -> Declaration | None:
         try:
-            return self._table()[1]
+            return self._table(self._model.seen_keys())[1]
         except OstinatoError:
             return None
 

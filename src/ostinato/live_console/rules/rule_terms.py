@@ -20,7 +20,7 @@ class RuleTerms:
 
     def declaration(self, table: pa.Table, seen_keys: Sequence[str] | None) -> Declaration:
         """The declaration of rules over the table, with the limits of `ost.rules`. `seen_keys` are the key columns of
-        the sink's rows; None if it has no row.
+        the sink's rows; None while no row tells them.
 
         Raises CONSOLE_NEEDS_COLUMNS if it isn't clear which columns divide the rows, and which one orders them.
 
@@ -41,7 +41,7 @@ class RuleTerms:
 def _seen_in(table: pa.Table, seen_keys: Sequence[str] | None) -> tuple[str, ...]:
     keys = tuple(name for name in seen_keys or () if name in table.column_names)
     if seen_keys is None or (seen_keys and not keys):
-        lack = "no rows yet" if seen_keys is None else f"keys that the input lacks: {', '.join(seen_keys)}"
+        lack = "no match of a rule yet" if seen_keys is None else f"keys that the input lacks: {', '.join(seen_keys)}"
         hint = "--keys names the columns that divide the rows; --keys '' says that none does"
         raise QueryError("CONSOLE_NEEDS_COLUMNS", f"the sink shows the keys of rules, and it has {lack}", hint=hint)
     return keys
