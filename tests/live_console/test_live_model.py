@@ -15,7 +15,7 @@ from ostinato.live_console.model import live_model
 from ostinato.live_console.model.live_model import Cursor, LiveModel
 from ostinato.live_console.model.rule_line import RuleLine
 from ostinato.live_console.model.source_poller import SourcePoller
-from ostinato.live_console.server.event_stream import read_cursor
+from ostinato.live_console.server.event_stream import as_event, read_cursor
 from ostinato.live_console.sources.match_reader import NewRows
 from ostinato.live_console.sources.metrics_reader import StreamNumbers
 from ostinato.live_console.sources.open_states_reader import OpenStates
@@ -222,6 +222,12 @@ def test_the_status_doesnt_depend_on_the_order_of_the_log() -> None:
 def test_a_cursor_of_nonsense_gets_everything() -> None:
     for text in ("", "a.1.2", "a.1.2.x", f"a.1.2.{'9' * 40}", "a.-1.2.3"):
         assert read_cursor(text) == Cursor()
+
+
+def test_an_event_can_always_be_written() -> None:
+    values = [1.5, float("nan"), float("-inf"), "NaN", None]
+    event = as_event({"tiles": {"open": float("inf")}, "rows": [values]}, Cursor("a", 1, 2, 3))
+    assert event == 'id: a.1.2.3\ndata: {"tiles":{"open":null},"rows":[[1.5,null,null,"NaN",null]]}\n\n'
 
 
 def test_a_defect_of_a_reader_shows_on_the_page(tmp_path: Path) -> None:

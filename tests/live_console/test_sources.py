@@ -93,6 +93,15 @@ def test_rows_of_another_query_are_matches_without_a_rule(tmp_path: Path) -> Non
     assert found.last[0].began_ms == START.timestamp() * 1000
 
 
+def test_only_times_are_times(tmp_path: Path) -> None:
+    table = pa.table({"start": [float("nan"), 1.0], "ended": pa.array([START, None], pa.timestamp("us", "UTC"))})
+    pq.write_table(table, tmp_path / "part.parquet")
+    (tmp_path / "part.json").write_text('{"start": NaN, "ended": "2024-03-01T09:00:00Z"}\n{"start": 1.0}\n')
+    for name in ("part.parquet", "part.json"):
+        rows = read_sink_file(tmp_path / name, name, 9).last
+        assert [(row.began_ms, row.ended_ms) for row in rows] == [(None, START.timestamp() * 1000), (None, None)]
+
+
 def test_partition_columns_come_from_the_path(tmp_path: Path) -> None:
     name = "rule=a%2Fb/part.parquet"
     path = tmp_path / name
@@ -290,6 +299,11 @@ def test_numbers_of_several_clauses_are_added_up() -> None:
     assert numbers.sum("rows_total") == 7
     assert (numbers.phases, numbers.rule_seconds) == ({"alerts": {"addBatch": 0.5}}, {'a "b"\\n\n': 1.5})
     assert numbers.sum("late_rows_total") is numbers.most("open_runs") is numbers.least("watermark_seconds") is None
+
+
+def test_metrics_that_arent_finite_are_left_out() -> None:
+    text = metrics_text(rows_total=float("nan"), open_runs=float("inf"), state_bytes=7)
+    assert read_metrics(text).totals == {"alerts": {"state_bytes": 7}}
 
 
 def test_metrics_are_read_when_the_file_was_replaced(tmp_path: Path) -> None:

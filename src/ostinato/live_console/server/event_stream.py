@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import AsyncIterator, Callable
 
 from ostinato.live_console.model.live_model import Cursor, LiveModel
@@ -40,13 +41,29 @@ async def events(model: LiveModel, cursor: Cursor, *, is_closing: Callable[[], b
 
 
 def as_event(delta: dict[str, object], cursor: Cursor) -> str:
-    """One event. JSON has no line ends of its own, so the data is one line.
+    """One event. JSON has no line ends of its own, so the data is one line. NaN and infinities are null.
 
     >>> as_event({"rows": []}, Cursor("a1", 2, 3, 4))
     'id: a1.2.3.4\\ndata: {"rows":[]}\\n\\n'
     """
-    data = json.dumps(delta, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    try:
+        data = _as_json(delta)
+    except ValueError:
+        data = _as_json(_finite(delta))
     return f"id: {cursor.instance}.{cursor.row}.{cursor.revision}.{cursor.rule}\ndata: {data}\n\n"
+
+
+def _as_json(delta: object) -> str:
+    return json.dumps(delta, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
+
+def _finite(value: object) -> object:
+    """A page reconnects for ever if an event can't be written."""
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read_cursor(text: str) -> Cursor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -83,7 +84,8 @@ class MetricsReader:
 
 
 def read_metrics(text: str) -> StreamNumbers:
-    """The numbers of the text. Metrics of others are left out. Raises ValueError for a line that is no sample.
+    """The numbers of the text. Metrics of others are left out, and so are NaN and infinities. Raises
+    ValueError for a line that is no sample.
 
     >>> numbers = read_metrics('ostinato_rows_total{query="alerts",clause="a1"} 7\\n')
     >>> numbers.totals
@@ -113,7 +115,9 @@ def _samples(text: str) -> Iterator[tuple[str, dict[str, str], float]]:
         if sample is None:
             raise ValueError(f"line {number} is no sample of a metric")
         labels = {label["name"]: _unescaped(label["value"]) for label in _LABEL.finditer(sample["labels"])}
-        yield sample["name"].removeprefix(_PREFIX), labels, float(sample["value"])
+        value = float(sample["value"])
+        if math.isfinite(value):
+            yield sample["name"].removeprefix(_PREFIX), labels, value
 
 
 def _unescaped(value: str) -> str:

@@ -43,6 +43,10 @@ _LONGEST_LINE = 1 << 22
 _STARTS, _ENDS = ("began", "match_start", "start", "started"), ("ended", "match_end", "end")
 
 
+class Milliseconds(float):
+    """A value of a time column. A float of any other column is no time."""
+
+
 @dataclass(frozen=True, slots=True)
 class SinkRow:
     """A row of the output. Times are milliseconds since 1970, and NULL where the order isn't a time."""
@@ -131,7 +135,9 @@ def _plain_rows(table: pa.Table) -> list[dict[str, Any]]:
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_timestamp(column.type):
             microseconds = column.cast(pa.timestamp("us", column.type.tz), safe=False).cast(pa.int64())
-            columns[name] = [None if value is None else value / 1000 for value in microseconds.to_pylist()]
+            columns[name] = [
+                None if value is None else Milliseconds(value / 1000) for value in microseconds.to_pylist()
+            ]
         else:
             columns[name] = column.to_pylist()
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
@@ -188,11 +194,11 @@ def _first_time(row: Mapping[str, Any], names: Sequence[str]) -> float | None:
 def milliseconds(value: Any) -> float | None:
     """A time as milliseconds since 1970; times without a zone count as UTC.
 
-    >>> milliseconds("2024-03-01T09:00:00Z"), milliseconds(5.0), milliseconds("soon"), milliseconds(None)
+    >>> milliseconds("2024-03-01T09:00:00Z"), milliseconds(Milliseconds(5)), milliseconds(5.0), milliseconds("soon")
     (1709283600000.0, 5.0, None, None)
     """
-    if isinstance(value, float):  # a time of a Parquet file
-        return value
+    if isinstance(value, Milliseconds):
+        return float(value)
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
