@@ -9,15 +9,16 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.live_console.console_files import Clock
+from tests.live_console.console_files import TWICE, Clock, output_row, write_rows
 
+import ostinato as ost
 from ostinato.live_console.model import live_model
 from ostinato.live_console.model.live_model import Cursor, LiveModel
 from ostinato.live_console.model.rule_line import RuleLine
 from ostinato.live_console.model.source_poller import SourcePoller
 from ostinato.live_console.server.event_stream import as_event, read_cursor
 from ostinato.live_console.sources.match_reader import NewRows
-from ostinato.live_console.sources.metrics_reader import StreamNumbers
+from ostinato.live_console.sources.metrics_reader import MetricsReader, StreamNumbers
 from ostinato.live_console.sources.open_states_reader import OpenStates
 from ostinato.live_console.sources.page_settings import Sources
 from ostinato.live_console.sources.problems import Problem
@@ -230,13 +231,22 @@ def test_an_event_can_always_be_written() -> None:
     assert event == 'id: a.1.2.3\ndata: {"tiles":{"open":null},"rows":[[1.5,null,null,"NaN",null]]}\n\n'
 
 
-def test_a_defect_of_a_reader_shows_on_the_page(tmp_path: Path) -> None:
-    def broken() -> None:
-        raise RuntimeError("oops")
+def test_a_defect_of_one_source_shows_and_the_others_go_on(tmp_path: Path, monkeypatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("/home/ann/secret")
 
-    model = LiveModel(Sources(), clock=Clock())
-    poller = SourcePoller(model, each_round=broken)
-    poller.run_once()
+    write_rows(tmp_path / "sink" / "a.parquet", [output_row()])
+    ost.write_rule(tmp_path / "log", "twice", TWICE)
+    monkeypatch.setattr(MetricsReader, "look", broken)
+    sources = Sources(tmp_path / "log", tmp_path / "sink", tmp_path / "m.prom", tmp_path / "states")
+    model = LiveModel(sources, clock=Clock())
+    SourcePoller(model, each_round=broken).run_once()
     page = Page(model)
     page.follow()
-    assert [problem["code"] for problem in page.problems] == ["INTERNAL_ERROR"]
+    assert [(problem["source"], problem["code"]) for problem in page.problems] == [
+        ("console", "INTERNAL_ERROR"),
+        ("metrics", "INTERNAL_ERROR"),
+        ("states", "SOURCE_MISSING"),
+    ]
+    assert "RuntimeError" in page.problems[0]["message"] and "secret" not in page.problems[0]["message"]
+    assert (page.tiles["matches"], page.rules["twice"]["status"]) == (1, "enabled")

@@ -13,6 +13,8 @@ from tests.live_console.console_files import TWICE, output_row, write_rows
 
 import ostinato as ost
 from ostinato.live_console.followed_query import FollowedQuery, sink_folder
+from ostinato.live_console.model.live_model import Cursor, LiveModel
+from ostinato.live_console.model.source_poller import SourcePoller
 from ostinato.live_console.sources.page_settings import Sources
 
 
@@ -88,6 +90,25 @@ def test_a_query_tells_its_sink_and_its_metrics(tmp_path: Path) -> None:
     query.progress(1, "FileSink[x]")
     assert followed.look() is None
     assert 'ostinato_batches_total{query="alerts"} 2' in metrics.read_text()
+
+
+def test_a_query_that_doesnt_answer_is_a_problem(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark")
+
+    class Gone:
+        @property
+        def lastProgress(self) -> Any:
+            raise ConnectionRefusedError(111, "Connection refused")
+
+    write_rows(tmp_path / "sink" / "a.parquet", [output_row()])
+    sources = Sources(matches=tmp_path / "sink", metrics=tmp_path / "stream.prom")
+    followed = FollowedQuery(Gone(), sources, tmp_path / "stream.prom")  # type: ignore[arg-type]
+    model = LiveModel(sources)
+    SourcePoller(model, each_round=followed.look).run_once()
+    delta, _ = model.delta(Cursor()) or ({}, None)
+    assert [problem["code"] for problem in delta["problems"]] == ["SOURCE_NOT_READABLE", "SOURCE_MISSING"]
+    assert "ConnectionRefusedError" in delta["problems"][0]["message"]
+    assert delta["tiles"]["matches"] == 1
 
 
 def test_another_sink_is_asked_for(tmp_path: Path) -> None:

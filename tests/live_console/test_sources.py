@@ -137,6 +137,42 @@ def test_a_half_written_file_is_a_problem_until_it_is_whole(tmp_path: Path) -> N
     assert (len(news.files), news.problems) == (1, ())
 
 
+BROKEN_FILES = {
+    "cut.json.gz": gzip.compress(b"{}\n" * 1_000)[:-9],  # EOFError
+    "deep.json": b"[" * 100_000,  # RecursionError
+    "text.json": b"\xff\xfe",
+}
+
+
+@pytest.mark.parametrize("name", [*BROKEN_FILES, "far.parquet"])
+def test_no_broken_file_takes_the_others_along(name: str, tmp_path: Path) -> None:
+    write_rows(tmp_path / "before.parquet", [output_row()])
+    if name in BROKEN_FILES:
+        (tmp_path / name).write_bytes(BROKEN_FILES[name])
+    else:  # OverflowError
+        pq.write_table(pa.table({"start": pa.array([10**7], pa.int32()).cast(pa.date32())}), tmp_path / name)
+    write_rows(tmp_path / "later.parquet", [output_row(number=1)])
+    for at, each in enumerate(("before.parquet", name, "later.parquet")):
+        os.utime(tmp_path / each, (at + 1, at + 1))
+    news = MatchReader(tmp_path, 100).look()
+    assert ([row.rule for file in news.files for row in file.last], codes(news.problems)) == (
+        ["twice", "twice"],
+        ["SOURCE_NOT_READABLE"],
+    )
+    assert name in news.problems[0].message
+
+
+def test_a_folder_inside_a_closed_one_is_a_problem(tmp_path: Path, monkeypatch) -> None:
+    def refused(*_: object) -> bool:
+        raise PermissionError(13, "Permission denied", str(tmp_path))
+
+    monkeypatch.setattr(Path, "is_dir", refused)
+    for reader in (MatchReader(tmp_path, 100), ChangeLogReader(tmp_path), OpenStatesReader(tmp_path)):
+        (problem,) = reader.look().problems
+        assert problem.code == "SOURCE_NOT_READABLE"
+        assert problem.message.endswith("can't be read: Permission denied")
+
+
 def test_a_file_that_stays_broken_is_tried_a_limited_number_of_times(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(match_reader, "_ATTEMPTS", 2)
     tried = []
@@ -352,8 +388,9 @@ def test_open_states_stay_while_spark_replaces_the_files(tmp_path: Path) -> None
     (folder / "part-1.json").write_text('{"rule": "r", "keys": 9, "status": "active"}\n')
     found = reader.look().rules
     assert found is not None and found["r"].keys == 9
-    (folder / "part-1.json").write_text("[]\n")
-    assert codes(reader.look().problems) == ["SOURCE_NOT_READABLE"]
+    for text in ("[]\n", '{"rule": "r", "keys": 1e999}', "[" * 100_000):
+        (folder / "part-1.json").write_text(text)
+        assert codes(reader.look().problems) == ["SOURCE_NOT_READABLE"]
 
 
 def test_the_newest_rows_of_an_input(tmp_path: Path, monkeypatch) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from ostinato.errors import QueryError
 from ostinato.live_console.sources.page_settings import Sources
 
 if TYPE_CHECKING:
@@ -31,12 +32,20 @@ class FollowedQuery:
         self._knows_sink = sources.matches is not None
 
     def look(self) -> Sources | None:
-        """Writes the metrics of new micro-batches. Returns other sources once the sink is known."""
-        progress = self._query.lastProgress
-        if progress is None or (progress.batchId, progress.timestamp) == self._last:
-            return None
+        """Writes the metrics of new micro-batches. Returns other sources once the sink is known.
+
+        Raises SOURCE_NOT_READABLE for a query that doesn't answer, for example because its session is gone.
+        """
+        try:
+            progress = self._query.lastProgress
+            if progress is None or (progress.batchId, progress.timestamp) == self._last:
+                return None
+            self._metrics.catch_up(self._query)
+        except Exception as error:
+            message = f"the query doesn't tell its progress ({type(error).__name__})"
+            hint = "the page goes on with the folders; is the query's session still running?"
+            raise QueryError("SOURCE_NOT_READABLE", message, hint=hint) from None
         self._last = progress.batchId, progress.timestamp
-        self._metrics.catch_up(self._query)
         if self._knows_sink:
             return None
         self._knows_sink = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ostinato.live_console.model.live_model import LiveModel
@@ -13,7 +13,7 @@ from ostinato.live_console.sources.match_reader import MatchReader
 from ostinato.live_console.sources.metrics_reader import MetricsReader
 from ostinato.live_console.sources.open_states_reader import OpenStatesReader
 from ostinato.live_console.sources.page_settings import Sources
-from ostinato.live_console.sources.problems import Problem
+from ostinato.live_console.sources.problems import Problem, failed
 
 LOOK_EVERY_SECONDS = 0.5
 _PAUSE_FACTOR = 4
@@ -51,33 +51,58 @@ class SourcePoller:
         self._thread: threading.Thread | None = None
 
     def look(self) -> None:
-        """One round over all sources."""
+        """One round over all sources. Each has a guard of its own: a defect of one doesn't stop the others."""
+        problems: list[Problem] = []
+        for source, look in (
+            ("console", self._look_for_sources),
+            ("rules", self._look_at_log),
+            ("matches", self._look_at_matches),
+            ("metrics", self._look_at_metrics),
+            ("states", self._look_at_states),
+        ):
+            try:
+                problems += look()
+            except Exception as error:
+                problems.append(failed(source, error))
+        self.model.take_problems(problems)
+        self.model.pass_time()
+
+    def _look_for_sources(self) -> Sequence[Problem]:
         other = self._each_round()
         if other is not None:
             self.model.restart(other)
             self._readers = _Readers.of(other, self.model.most_rows)
-        readers, model = self._readers, self.model
-        problems: list[Problem] = []
-        if readers.log is not None:
-            changes = readers.log.look()
-            model.take_changes(changes.changes)
-            problems += changes.problems
-        if readers.matches is not None:
-            rows = readers.matches.look()
-            model.take_rows(rows)
-            problems += rows.problems
-        if readers.metrics is not None:
-            numbers = readers.metrics.look()
-            if numbers.numbers is not None:
-                model.take_numbers(numbers.numbers)
-            problems += numbers.problems
-        if readers.states is not None:
-            states = readers.states.look()
-            if states.rules is not None:
-                model.take_states(dict(states.rules))
-            problems += states.problems
-        model.take_problems(problems)
-        model.pass_time()
+        return ()
+
+    def _look_at_log(self) -> Sequence[Problem]:
+        if self._readers.log is None:
+            return ()
+        news = self._readers.log.look()
+        self.model.take_changes(news.changes)
+        return news.problems
+
+    def _look_at_matches(self) -> Sequence[Problem]:
+        if self._readers.matches is None:
+            return ()
+        news = self._readers.matches.look()
+        self.model.take_rows(news)
+        return news.problems
+
+    def _look_at_metrics(self) -> Sequence[Problem]:
+        if self._readers.metrics is None:
+            return ()
+        news = self._readers.metrics.look()
+        if news.numbers is not None:
+            self.model.take_numbers(news.numbers)
+        return news.problems
+
+    def _look_at_states(self) -> Sequence[Problem]:
+        if self._readers.states is None:
+            return ()
+        news = self._readers.states.look()
+        if news.rules is not None:
+            self.model.take_states(dict(news.rules))
+        return news.problems
 
     def start(self) -> None:
         """Starts the thread. It ends with the process, or after `stop`."""
@@ -95,7 +120,7 @@ class SourcePoller:
         try:
             self.look()
         except Exception as error:
-            self.model.take_problems([Problem("console", "INTERNAL_ERROR", f"{type(error).__name__}: {error}")])
+            self.model.take_problems([failed("console", error)])
 
     def _run(self) -> None:
         while not self._stopped.is_set():

@@ -38,11 +38,11 @@ class ChangeLogReader:
 
     def look(self) -> NewChanges:
         """The changes of new files. Never raises: a file or a folder that can't be read is a problem."""
-        if not self.folder.is_dir():
-            return NewChanges(problems=(missing(SOURCE, f"folder {self.folder.name} with rules", "--log"),))
-        if self._watch is None:
-            self._watch = FolderWatch(self.folder, (".json",))
         try:
+            if not self.folder.is_dir():
+                return NewChanges(problems=(missing(SOURCE, f"folder {self.folder.name} with rules", "--log"),))
+            if self._watch is None:
+                self._watch = FolderWatch(self.folder, (".json",))
             listing = self._watch.look()
         except OSError as error:
             return NewChanges(problems=(unreadable(SOURCE, f"the folder {self.folder.name}", error), *self._shown()))

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pyarrow as pa
-
 from ostinato.live_console.sources.committed_files import CommittedFiles
 from ostinato.live_console.sources.folder_watch import FolderWatch, inside
 from ostinato.live_console.sources.problems import Problem, missing, unreadable
@@ -54,13 +52,13 @@ class MatchReader:
 
     def look(self) -> NewRows:
         """The rows of new files. Never raises: a file or a folder that can't be read is a problem."""
-        if not self.folder.is_dir():
-            self._is_backlog = False
-            return NewRows(problems=(missing(SOURCE, f"folder {self.folder.name} with matches", "--matches"),))
         problems = []
         try:
+            if not self.folder.is_dir():
+                self._is_backlog = False
+                return NewRows(problems=(missing(SOURCE, f"folder {self.folder.name} with matches", "--matches"),))
             self._waiting += self._new_names()
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except Exception as error:
             problems.append(unreadable(SOURCE, f"the folder {self.folder.name}", error))
         if self._waiting and not self._has_looked:
             self._has_looked = True
@@ -104,5 +102,5 @@ class MatchReader:
         try:
             files.append(read_sink_file(inside(self.folder, name), name, self.most_rows))
             self._broken.pop(name, None)
-        except (OSError, ValueError, pa.ArrowException) as error:
+        except Exception as error:  # a file may hold anything, and the other ones count
             self._broken[name] = attempts + 1, unreadable(SOURCE, f"the file {name}", error)

@@ -51,13 +51,13 @@ class OpenStatesReader:
 
     def look(self) -> NewStates:
         """Never raises: a file that can't be read is a problem. While Spark replaces the files, the old counts stay."""
-        if not self.folder.is_dir():
-            waits = self._problem is None and not self._names
-            text = missing(SOURCE, f"folder {self.folder.name} with open partial matches", "--states")
-            return NewStates(problems=(text,) if waits else self._problems())
-        if self._watch is None:
-            self._watch = FolderWatch(self.folder, (".json",))
         try:
+            if not self.folder.is_dir():
+                waits = self._problem is None and not self._names
+                text = missing(SOURCE, f"folder {self.folder.name} with open partial matches", "--states")
+                return NewStates(problems=(text,) if waits else self._problems())
+            if self._watch is None:
+                self._watch = FolderWatch(self.folder, (".json",))
             listing = self._watch.look()
             self._names -= set(listing.removed)
             if not (listing.new or listing.edited):
@@ -65,7 +65,7 @@ class OpenStatesReader:
             self._names |= {file.name for file in (*listing.new, *listing.edited)}
             rows = [row for name in sorted(self._names) for row in _rows(inside(self.folder, name))]
             rules = open_states(rows)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except Exception as error:  # a file may hold anything
             self._problem = unreadable(SOURCE, f"the folder {self.folder.name}", error)
             return NewStates(problems=self._problems())
         self._problem = None

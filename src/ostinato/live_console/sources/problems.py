@@ -32,8 +32,18 @@ class Problem:
 
 def unreadable(source: str, what: str, error: Exception) -> Problem:
     """A file or a folder that the system or Arrow refuses."""
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).split("\n", 1)[0]
+    words = error.strerror if isinstance(error, OSError) and error.strerror else str(error).split("\n", 1)[0]
+    reason = words or type(error).__name__
     return Problem(source, "SOURCE_NOT_READABLE", f"{what} can't be read: {shortened(str(reason), 300)}")
+
+
+def failed(source: str, error: Exception) -> Problem:
+    """An error that no reader expects. One of ours has its own words. The text of a defect may hold anything, also
+    paths, so only its name is shown."""
+    if isinstance(error, OstinatoError):
+        return Problem.of(source, error)
+    message = f"the console failed with {type(error).__name__}; please report it"
+    return Problem(source, "INTERNAL_ERROR", message, "the other sources go on")
 
 
 def missing(source: str, what: str, option: str) -> Problem:
