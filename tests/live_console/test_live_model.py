@@ -31,7 +31,8 @@ def sink_row(rule: str = "r", kind: str = "match", version: int = 1, message: st
 
 
 def one_file(*rows: SinkRow) -> NewRows:
-    return NewRows((FileRows(Counter((row.rule, row.kind) for row in rows), rows),))
+    reports = tuple(row for row in rows if row.kind.startswith("rule_"))
+    return NewRows((FileRows(Counter((row.rule, row.kind) for row in rows), rows, reports=reports),))
 
 
 class Page:
@@ -198,6 +199,52 @@ def test_reports_that_dont_concern_the_version_in_force() -> None:
     line.take_report(sink_row(kind="rule_rejected", version=1, message="UNKNOWN_COLUMN: x"))
     assert line.status()[0] == "rejected"
     line.take_report(sink_row(kind="rule_changed", version=1, message="added"))
+    assert line.status() == ("enabled", "")
+
+
+REPORTS = st.lists(st.tuples(st.sampled_from(["changed", "rejected", "suspended"]), st.integers(1, 3)), max_size=9)
+
+
+@settings(max_examples=200, deadline=None)
+@given(REPORTS, st.integers(0, 9), st.integers(0, 9))
+def test_older_reports_give_the_same_status_as_all_in_their_order(
+    reports: list[tuple[str, int]], first: int, live: int
+) -> None:
+    rows = [
+        sink_row(kind=f"rule_{kind}", version=version, message=f"report {at}")
+        for at, (kind, version) in enumerate(reports)
+    ]
+    in_order, newest_first = RuleLine("r"), RuleLine("r")
+    for row in rows:
+        in_order.take_report(row)
+    older, newer = rows[:first], rows[first:]
+    for row in newer[:live]:
+        newest_first.take_report(row)
+    for row in reversed(older[first // 2 :]):
+        newest_first.take_older_report(row)
+    for row in newer[live:]:  # they come while older files are searched
+        newest_first.take_report(row)
+    for row in reversed(older[: first // 2]):
+        newest_first.take_older_report(row)
+    assert newest_first == in_order
+
+
+def test_reports_of_older_files_reach_the_page() -> None:
+    model = LiveModel(Sources(), clock=Clock())
+    page = Page(model)
+    model.take_changes([change(1)])
+    page.follow()
+    assert page.rules["r"]["status"] == "enabled"
+    model.take_rows(NewRows(older_reports=(sink_row(kind="rule_rejected", message="UNKNOWN_COLUMN: x"),)))
+    page.follow()
+    assert (page.rules["r"]["status"], page.tiles["rejected"], page.rows) == ("rejected", 1, [])
+
+
+def test_the_states_tell_of_a_suspension_whose_report_is_gone() -> None:
+    line = RuleLine("r", open=OpenStates(0, "suspended", version=1))
+    line.take_change(change(1))
+    assert line.status()[0] == "suspended"
+    line.take_change(change(2))
     assert line.status() == ("enabled", "")
 
 

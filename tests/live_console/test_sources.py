@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.live_console.console_files import START, TWICE, Clock, metrics_text, output_row, write_rows
+from tests.live_console.console_files import OUTPUT, START, TWICE, Clock, metrics_text, output_row, write_rows
 
 import ostinato as ost
 from ostinato.live_console.sources import input_table, match_reader
@@ -19,8 +19,8 @@ from ostinato.live_console.sources.folder_watch import FolderWatch, inside
 from ostinato.live_console.sources.input_table import InputTable
 from ostinato.live_console.sources.match_reader import MatchReader
 from ostinato.live_console.sources.metrics_reader import MetricsReader, read_metrics
-from ostinato.live_console.sources.open_states_reader import OpenStatesReader
-from ostinato.live_console.sources.sink_rows import read_sink_file
+from ostinato.live_console.sources.open_states_reader import OpenStates, OpenStatesReader
+from ostinato.live_console.sources.sink_rows import read_reports, read_sink_file
 
 
 def codes(problems) -> list[str]:
@@ -216,6 +216,52 @@ def test_of_a_large_sink_the_newest_files_are_read(tmp_path: Path, monkeypatch) 
     assert reader.look().skipped_files == 3
 
 
+def test_reports_about_rules_come_from_the_whole_file(tmp_path: Path) -> None:
+    rows = [
+        output_row("a", "rule_rejected", message="no"),
+        *(output_row(number=at) for at in range(20)),
+        output_row("b", "rule_changed"),
+    ]
+    pq.write_table(pa.Table.from_pylist(rows, schema=OUTPUT), tmp_path / "part.parquet", row_group_size=4)
+    lines = [json.dumps({**row, "began": None, "ended": None, "decided": None}) for row in rows]
+    (tmp_path / "part.json").write_text("\n".join(lines))
+    for name in ("part.parquet", "part.json"):
+        found = read_sink_file(tmp_path / name, name, 3)
+        assert [(row.rule, row.kind) for row in found.reports] == [("a", "rule_rejected"), ("b", "rule_changed")]
+        assert read_reports(tmp_path / name, name) == found.reports
+        assert len(found.last) == 3
+    write_rows(tmp_path / "none.parquet", rows[1:-1])
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "other.parquet")
+    assert read_reports(tmp_path / "none.parquet", "none.parquet") == ()
+    assert read_reports(tmp_path / "other.parquet", "other.parquet") == ()
+
+
+def test_reports_of_a_partition_column(tmp_path: Path) -> None:
+    rows = [{name: value for name, value in output_row("a", "rule_rejected").items() if name != "kind"}]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "part.parquet")
+    (tmp_path / "part.json").write_text('{"rule": "a", "version": 1}\n')
+    for name in ("part.parquet", "part.json"):
+        assert [row.rule for row in read_reports(tmp_path / name, f"kind=rule_rejected/{name}")] == ["a"]
+        assert read_reports(tmp_path / name, f"kind=match/{name}") == ()
+
+
+def test_older_files_are_searched_for_reports(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(match_reader, "_FIRST_FILES", 1)
+    monkeypatch.setattr(match_reader, "_OLDER_FILES", 3)
+    reported = [output_row("a", "rule_changed"), output_row("b", "rule_rejected")]
+    files = [[output_row("z", "rule_rejected")], reported, [output_row("c", "rule_rejected")], [], [output_row()]]
+    for at, rows in enumerate(files):
+        path = write_rows(tmp_path / f"{at}.parquet", rows)
+        os.utime(path, (at + 1, at + 1))
+    (tmp_path / "3.parquet").write_bytes(b"PAR1")
+    os.utime(tmp_path / "3.parquet", (4, 4))
+    reader = MatchReader(tmp_path, 100)
+    news = reader.look()
+    assert (len(news.files), [row.rule for row in news.older_reports]) == (1, ["c", "b", "a"])
+    assert codes(news.problems) == ["SOURCE_NOT_READABLE"] and news.problems[0].message.endswith("rules: 1")
+    assert reader.look().older_reports == ()
+
+
 def test_a_look_ends_after_a_while_and_the_next_one_goes_on(tmp_path: Path) -> None:
     for at in range(3):
         write_rows(tmp_path / f"{at}.parquet", [output_row(number=at)])
@@ -388,6 +434,13 @@ def test_open_states_stay_while_spark_replaces_the_files(tmp_path: Path) -> None
     (folder / "part-1.json").write_text('{"rule": "r", "keys": 9, "status": "active"}\n')
     found = reader.look().rules
     assert found is not None and found["r"].keys == 9
+    (folder / "part-1.json").write_text(
+        '{"rule": "r", "keys": 1, "version": 2, "status": "suspended"}\n'
+        '{"rule": "r", "keys": 1, "version": 2, "status": "active"}\n'
+        '{"rule": "r", "keys": 1, "version": 1, "status": "active"}\n'
+    )
+    found = reader.look().rules
+    assert found is not None and found["r"] == OpenStates(3, "suspended", (), 2)
     for text in ("[]\n", '{"rule": "r", "keys": 1e999}', "[" * 100_000):
         (folder / "part-1.json").write_text(text)
         assert codes(reader.look().problems) == ["SOURCE_NOT_READABLE"]

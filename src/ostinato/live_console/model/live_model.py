@@ -110,6 +110,10 @@ class LiveModel:
         with self._lock:
             for file in new.files:
                 self._take_file(file, now, is_live=not new.is_backlog)
+            for report in new.older_reports:
+                if report.rule and (line := self._line(report.rule)) is not None:
+                    line.take_older_report(report)
+                    self._touch(line)
             if (new.skipped_files, new.waiting_files) != self._reading:
                 self._reading = new.skipped_files, new.waiting_files
                 self._changed()
@@ -131,8 +135,10 @@ class LiveModel:
         for row in file.last:
             self._row_number += 1
             self._rows.append(StoredRow(self._row_number, round(now * 1000), row))
-            if row.rule and row.kind.startswith("rule_") and (line := self._line(row.rule)) is not None:
-                line.take_report(row)
+        for report in file.reports:
+            if report.rule and (line := self._line(report.rule)) is not None:
+                line.take_report(report)
+                self._touch(line)
 
     def take_changes(self, changes: Iterable[RuleChange]) -> None:
         """New versions of rules."""

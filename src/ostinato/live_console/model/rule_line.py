@@ -24,6 +24,8 @@ class RuleLine:
     id: str
     versions: dict[int, RuleChange] = field(default_factory=dict)
     rejected: dict[int, str] = field(default_factory=dict)
+    taken: set[int] = field(default_factory=set)
+    """Versions that a stream took, and rejected no more since then."""
     suspended: dict[int, str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     """Rows by kind."""
@@ -40,18 +42,33 @@ class RuleLine:
             del self.versions[old]
 
     def take_report(self, row: SinkRow) -> None:
-        """A row that says what happened to a version."""
-        if row.version is None:
+        """A row that says what happened to a version. It overrides the reports before."""
+        version = _reported_version(row)
+        if version is None:
             return
         if row.kind == "rule_changed":  # another stream may take a version that an earlier one rejected
-            self.rejected.pop(row.version, None)
+            self.rejected.pop(version, None)
+            self._take(version)
+        elif row.kind == "rule_rejected":
+            self.taken.discard(version)
+            _remember(self.rejected, version, row.message)
+        elif row.kind == "rule_suspended":
+            _remember(self.suspended, version, row.message)
+
+    def take_older_report(self, row: SinkRow) -> None:
+        """A report from before all others. It doesn't override them."""
+        version = _reported_version(row)
+        if version is None:
             return
-        if row.kind not in ("rule_rejected", "rule_suspended") or row.message.startswith(_SECOND_CONTENT):
-            return
-        reports = self.rejected if row.kind == "rule_rejected" else self.suspended
-        reports[row.version] = row.message
-        for old in sorted(reports)[:-_MOST_VERSIONS]:
-            del reports[old]
+        if row.kind == "rule_changed" and version not in self.rejected:
+            self._take(version)
+        elif row.kind == "rule_rejected" and version not in self.taken and version not in self.rejected:
+            _remember(self.rejected, version, row.message)
+        elif row.kind == "rule_suspended" and version not in self.suspended:
+            _remember(self.suspended, version, row.message)
+
+    def _take(self, version: int) -> None:
+        self.taken = set(sorted({*self.taken, version})[-_MOST_VERSIONS:])
 
     @property
     def in_force(self) -> RuleChange | None:
@@ -77,6 +94,8 @@ class RuleLine:
             return ("removed", "") if reason is None else ("suspended", reason)
         if change.version in self.suspended:
             return "suspended", self.suspended[change.version]
+        if self.open is not None and self.open.status == "suspended" and self.open.version == change.version:
+            return "suspended", "the stream has suspended it, at least for the keys of one bucket"
         newer = max((at for at in self.rejected if at > change.version), default=None)
         note = "" if newer is None else f"version {newer} was rejected: {self.rejected[newer]}"
         return "enabled", note
@@ -100,3 +119,15 @@ class RuleLine:
             "states": [] if self.open is None else [list(state) for state in self.open.states],
             "log": bool(self.versions),
         }
+
+
+def _reported_version(row: SinkRow) -> int | None:
+    """None for a report that doesn't concern the first content of a version."""
+    return None if row.message.startswith(_SECOND_CONTENT) else row.version
+
+
+def _remember(reports: dict[int, str], version: int, message: str) -> None:
+    """Of the highest versions."""
+    reports[version] = message
+    for old in sorted(reports)[:-_MOST_VERSIONS]:
+        del reports[old]

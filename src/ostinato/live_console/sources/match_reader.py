@@ -10,7 +10,7 @@ from pathlib import Path
 from ostinato.live_console.sources.committed_files import CommittedFiles
 from ostinato.live_console.sources.folder_watch import FolderWatch, inside
 from ostinato.live_console.sources.problems import Problem, missing, unreadable
-from ostinato.live_console.sources.sink_rows import ENDINGS, FileRows, read_sink_file
+from ostinato.live_console.sources.sink_rows import ENDINGS, FileRows, SinkRow, read_reports, read_sink_file
 
 SOURCE = "matches"
 _FIRST_FILES = 500
@@ -19,6 +19,8 @@ _LONGEST_LOOK_SECONDS = 0.5
 """The time after which a look stops reading files. The next look goes on."""
 _ATTEMPTS = 120
 """How often a file that can't be read is tried again: it may be half written."""
+_OLDER_FILES = 20_000
+"""Older files, the newest of them, that are searched for reports about rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,8 @@ class NewRows:
     """Older files that the console hasn't read since its start."""
     waiting_files: int = 0
     """Files that the next looks will read."""
+    older_reports: tuple[SinkRow, ...] = ()
+    """Reports about rules from files older than all that were read before, the newest report first."""
     is_backlog: bool = False
     """Whether the files were there when the console started."""
 
@@ -47,6 +51,8 @@ class MatchReader:
     _waiting: list[str] = field(default_factory=list)
     _broken: dict[str, tuple[int, Problem]] = field(default_factory=dict)
     _skipped: int = 0
+    _older: list[str] = field(default_factory=list)
+    _unread_older: int = 0
     _has_looked: bool = False
     _is_backlog: bool = True
 
@@ -63,11 +69,18 @@ class MatchReader:
         if self._waiting and not self._has_looked:
             self._has_looked = True
             self._skipped = max(0, len(self._waiting) - _FIRST_FILES)
+            self._older = self._waiting[: self._skipped][-_OLDER_FILES:]
             del self._waiting[: self._skipped]
-        files = self._read_files()
+        until = self.clock() + _LONGEST_LOOK_SECONDS
+        files = self._read_files(until)
+        older_reports = self._search_older_files(until)
+        if self._unread_older:
+            problems.append(self._problem_of_older())
         problems += [problem for _, problem in self._broken.values()]
         was_backlog, self._is_backlog = self._is_backlog, self._is_backlog and bool(self._waiting)
-        return NewRows(tuple(files), tuple(problems[:20]), self._skipped, len(self._waiting), was_backlog)
+        return NewRows(
+            tuple(files), tuple(problems[:20]), self._skipped, len(self._waiting), tuple(older_reports), was_backlog
+        )
 
     def _new_names(self) -> list[str]:
         """Spark's own log of a sink counts, if there is one: other files are left over from failed tasks."""
@@ -88,8 +101,22 @@ class MatchReader:
             self._broken.pop(name, None)
         return [file.name for file in listing.new]
 
-    def _read_files(self) -> list[FileRows]:
-        until = self.clock() + _LONGEST_LOOK_SECONDS
+    def _search_older_files(self, until: float) -> list[SinkRow]:
+        """Only once the newest files are read: the page shows their rows first."""
+        reports: list[SinkRow] = []
+        while self._older and not self._waiting and self.clock() < until:
+            name = self._older.pop()
+            try:
+                reports += reversed(read_reports(inside(self.folder, name), name))
+            except Exception:
+                self._unread_older += 1
+        return reports
+
+    def _problem_of_older(self) -> Problem:
+        message = f"older files of {self.folder.name} can't be searched for reports about rules: {self._unread_older}"
+        return Problem(SOURCE, "SOURCE_NOT_READABLE", message, "a rejected or suspended rule may be shown as enabled")
+
+    def _read_files(self, until: float) -> list[FileRows]:
         files: list[FileRows] = []
         for name in [name for name, (attempts, _) in self._broken.items() if attempts < _ATTEMPTS][:20]:
             self._read(name, files)

@@ -28,8 +28,11 @@ class OpenStates:
     keys: int
     """Keys with an open partial match."""
     status: str
+    """`suspended` if at least one bucket has suspended the highest version."""
     states: tuple[tuple[int, str, int], ...] = ()
     """Number of the automaton state, its variable, and the keys that are in it. A key may be in several."""
+    version: int = 0
+    """The version that has the status; 0 if the rows have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +84,24 @@ def open_states(rows: list[dict[str, Any]]) -> dict[str, OpenStates]:
     >>> open_states(
     ...     [{"rule": "r", "keys": 3, "status": "active"}, {"rule": "r", "state": 1, "variable": "B", "keys": 2}]
     ... )
-    {'r': OpenStates(keys=3, status='active', states=((1, 'B', 2),))}
+    {'r': OpenStates(keys=3, status='active', states=((1, 'B', 2),), version=0)}
     """
     keys: dict[str, int] = {}
-    status: dict[str, str] = {}
+    status: dict[str, tuple[int, str]] = {}
     states: dict[str, list[tuple[int, str, int]]] = {}
     for row in rows:
         rule, count = str(row.get("rule", "")), int(row["keys"])  # one clause alone has no name
         if row.get("state") is None:
             keys[rule] = keys.get(rule, 0) + count
-            status[rule] = str(row.get("status", ""))
+            # Buckets may differ. The highest version counts, and "suspended" sorts behind "active".
+            of_bucket = int(row.get("version") or 0), str(row.get("status", ""))
+            status[rule] = max(of_bucket, status.get(rule, of_bucket))
         elif len(of_rule := states.setdefault(rule, [])) < _MOST_STATES:
             of_rule.append((int(row["state"]), str(row.get("variable") or ""), count))
-    return {rule: OpenStates(count, status[rule], tuple(sorted(states.get(rule, ())))) for rule, count in keys.items()}
+    return {
+        rule: OpenStates(count, status[rule][1], tuple(sorted(states.get(rule, ()))), status[rule][0])
+        for rule, count in keys.items()
+    }
 
 
 def _rows(file: Path) -> list[dict[str, Any]]:

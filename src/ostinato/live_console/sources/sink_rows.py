@@ -39,6 +39,10 @@ ENDINGS = (".parquet", ".json", ".jsonl", ".json.gz", ".jsonl.gz")
 MOST_LETTERS = 4_000
 """Of one text of a row. The page keeps many rows in memory."""
 _BATCH_ROWS = 8_192
+_REPORT = "rule_"
+"""The kinds of reports begin with it."""
+_MOST_REPORTS = 1_000
+"""Of one file, the last ones."""
 _LONGEST_LINE = 1 << 22
 _STARTS, _ENDS = ("began", "match_start", "start", "started"), ("ended", "match_end", "end")
 
@@ -71,6 +75,8 @@ class FileRows:
     """By rule and kind."""
     last: tuple[SinkRow, ...]
     is_of_rules: bool = True
+    reports: tuple[SinkRow, ...] = ()
+    """The rows that say what happened to versions of rules, from the whole file."""
 
 
 def read_sink_file(path: Path, name: str, most: int) -> FileRows:
@@ -80,6 +86,17 @@ def read_sink_file(path: Path, name: str, most: int) -> FileRows:
     if path.name.endswith(".parquet"):
         return _of_parquet(path, constants, most)
     return _of_json(path, constants, most)
+
+
+def read_reports(path: Path, name: str) -> tuple[SinkRow, ...]:
+    """Only the reports of a file: of Parquet, the column of kinds is read first. Raises as `read_sink_file` does."""
+    constants = partition_values(name)
+    if path.name.endswith(".parquet"):
+        with pq.ParquetFile(path) as file:
+            return _reports_of_parquet(file, constants)
+    has_report = _REPORT if KIND not in constants else ""
+    reports = (row for row in _json_rows(path, constants, containing=has_report) if _is_report(row.get(KIND)))
+    return tuple(map(_sink_row, deque(reports, maxlen=_MOST_REPORTS)))
 
 
 def rows_of_table(table: pa.Table) -> list[SinkRow]:
@@ -107,13 +124,37 @@ def _of_parquet(path: Path, constants: Mapping[str, str], most: int) -> FileRows
             rules = values[0] or [constants.get(RULE)] * batch.num_rows
             kinds = values[1] or [constants.get(KIND, MATCH)] * batch.num_rows
             counts.update((_text(rule), _text(kind)) for rule, kind in zip(rules, kinds, strict=True))
+        has_reports = any(_is_report(kind) for _, kind in counts)
+        reports = _reports_of_parquet(file, constants) if has_reports else ()
     is_of_rules = KIND in names or KIND in constants
     rows = _plain_rows(last)
     if not is_of_rules:
         for row, text in zip(rows, as_json(last, Settings(), iso_times=True).to_pylist(), strict=True):
             row[MEASURES] = text
     shown = tuple(_sink_row({**constants, **row}) for row in rows)
-    return FileRows(counts if counted else Counter({("", MATCH): file.metadata.num_rows}), shown, is_of_rules)
+    counted_rows = counts if counted else Counter({("", MATCH): file.metadata.num_rows})
+    return FileRows(counted_rows, shown, is_of_rules, reports)
+
+
+def _reports_of_parquet(file: pq.ParquetFile, constants: Mapping[str, str]) -> tuple[SinkRow, ...]:
+    """Reads the rows of those row groups only that have reports."""
+    if KIND not in file.schema_arrow.names and not _is_report(constants.get(KIND)):
+        return ()
+    reports: list[SinkRow] = []
+    for number in reversed(range(file.num_row_groups)):
+        rows = []
+        if KIND not in file.schema_arrow.names or any(
+            map(_is_report, file.read_row_group(number, columns=[KIND]).column(KIND).unique().to_pylist())
+        ):
+            rows = [{**constants, **row} for row in _plain_rows(file.read_row_group(number))]
+        reports = [*(_sink_row(row) for row in rows if _is_report(row.get(KIND))), *reports][-_MOST_REPORTS:]
+        if len(reports) == _MOST_REPORTS:
+            break
+    return tuple(reports)
+
+
+def _is_report(kind: object) -> bool:
+    return isinstance(kind, str) and kind.startswith(_REPORT)
 
 
 def _last_rows(file: pq.ParquetFile, most: int) -> pa.Table:
@@ -146,27 +187,30 @@ def _plain_rows(table: pa.Table) -> list[dict[str, Any]]:
 def _of_json(path: Path, constants: Mapping[str, str], most: int) -> FileRows:
     counts: Counter[tuple[str, str]] = Counter()
     last: deque[dict[str, Any]] = deque(maxlen=most)
+    reports: deque[dict[str, Any]] = deque(maxlen=_MOST_REPORTS)
     is_of_rules = True
-    for row in _json_rows(path):
-        row = {**constants, **row}
+    for row in _json_rows(path, constants):
         is_of_rules = is_of_rules and KIND in row
+        if _is_report(row.get(KIND)):
+            reports.append(row)
         counts[_text(row.get(RULE)), _text(row.get(KIND, MATCH))] += 1
         last.append(row)
-    return FileRows(counts, tuple(map(_sink_row, last)), is_of_rules)
+    return FileRows(counts, tuple(map(_sink_row, last)), is_of_rules, tuple(map(_sink_row, reports)))
 
 
-def _json_rows(path: Path) -> Iterator[dict[str, Any]]:
+def _json_rows(path: Path, constants: Mapping[str, str], containing: str = "") -> Iterator[dict[str, Any]]:
+    """The rows with the constants of the path. Lines without the text `containing` aren't parsed."""
     open_file = gzip.open if path.suffix == ".gz" else open
     with open_file(path, "rt", encoding="utf-8") as lines:
         while line := lines.readline(_LONGEST_LINE):
-            if not line.strip():
+            if containing not in line or not line.strip():
                 continue
             row = json.loads(line)
             if not isinstance(row, dict):
                 raise ValueError("a line is no JSON object")
             if KIND not in row:
                 row[MEASURES] = json.dumps(row, ensure_ascii=False)
-            yield row
+            yield {**constants, **row}
 
 
 def _sink_row(row: Mapping[str, Any]) -> SinkRow:
