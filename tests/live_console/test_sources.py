@@ -13,7 +13,7 @@ import pytest
 from tests.live_console.console_files import OUTPUT, START, TWICE, Clock, metrics_text, output_row, write_rows
 
 import ostinato as ost
-from ostinato.live_console.sources import input_table, match_reader
+from ostinato.live_console.sources import committed_files, input_table, match_reader
 from ostinato.live_console.sources.change_log_reader import ChangeLogReader
 from ostinato.live_console.sources.folder_watch import FolderWatch, inside
 from ostinato.live_console.sources.input_table import InputTable
@@ -99,6 +99,7 @@ def test_only_times_are_times(tmp_path: Path) -> None:
     (tmp_path / "part.json").write_text('{"start": NaN, "ended": "2024-03-01T09:00:00Z"}\n{"start": 1.0}\n')
     for name in ("part.parquet", "part.json"):
         rows = read_sink_file(tmp_path / name, name, 9).last
+        assert json.loads(rows[0].measures)["start"] == "NaN"
         assert [(row.began_ms, row.ended_ms) for row in rows] == [(None, START.timestamp() * 1000), (None, None)]
 
 
@@ -321,6 +322,43 @@ def test_a_path_in_sparks_log_never_leads_out_of_the_sink(tmp_path: Path) -> Non
     commit(sink, "0", "../secret.parquet")
     news = MatchReader(sink, 100).look()
     assert (news.files, codes(news.problems)) == ((), ["SOURCE_NOT_READABLE"])
+
+
+@pytest.mark.parametrize("what", ["log", "log file", "pipe", "data pipe", "too long"])
+def test_sparks_log_is_read_inside_the_sink_only(what: str, tmp_path: Path, monkeypatch) -> None:
+    sink, elsewhere = tmp_path / "sink", tmp_path / "elsewhere"
+    write_rows(sink / "a.parquet", [output_row("a")])
+    commit(elsewhere, "0", "a.parquet", root=str(sink))
+    log = sink / "_spark_metadata"
+    if what == "log":
+        log.symlink_to(elsewhere / "_spark_metadata")
+    elif what == "log file":
+        log.mkdir()
+        (log / "0").symlink_to(elsewhere / "_spark_metadata" / "0")
+    elif what == "pipe":
+        log.mkdir()
+        os.mkfifo(log / "0")
+    elif what == "data pipe":
+        os.mkfifo(sink / "b.parquet")
+        commit(sink, "0", "b.parquet")
+    else:
+        monkeypatch.setattr(committed_files, "_MOST_BYTES", 20)
+        commit(sink, "0", "a.parquet")
+    news = MatchReader(sink, 100).look()
+    assert (news.files, codes(news.problems)) == ((), ["SOURCE_NOT_READABLE"])
+
+
+def test_files_before_a_broken_log_arent_lost(tmp_path: Path) -> None:
+    write_rows(tmp_path / "a.parquet", [output_row("a")])
+    write_rows(tmp_path / "b.parquet", [output_row("b")])
+    commit(tmp_path, "0", "a.parquet")
+    (tmp_path / "_spark_metadata" / "1").write_text("v1\n{")
+    reader = MatchReader(tmp_path, 100)
+    news = reader.look()
+    assert (len(news.files), codes(news.problems)) == (1, ["SOURCE_NOT_READABLE"])
+    commit(tmp_path, "1", "b.parquet")
+    news = reader.look()
+    assert ([row.rule for file in news.files for row in file.last], news.problems) == (["b"], ())
 
 
 def test_a_broken_log_of_spark_is_a_problem(tmp_path: Path) -> None:

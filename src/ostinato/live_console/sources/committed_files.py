@@ -14,7 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
+from ostinato.live_console.sources.folder_watch import inside, regular_file
+
 LOG = "_spark_metadata"
+_MOST_BYTES = 256 << 20
+"""Of one log file: a compact one names about a million files with it."""
 _LOG_NAME = re.compile(r"(?P<batch>\d{1,18})(?P<compact>\.compact)?", re.ASCII)
 
 
@@ -35,20 +39,19 @@ class CommittedFiles:
         """Files that were read before the log was there."""
         self._left_out.update(names)
 
-    def new_names(self) -> list[str]:
-        """The paths inside the folder of files that were committed since the last call. Raises OSError, ValueError."""
-        found: list[str] = []
+    def new_names(self) -> Iterator[str]:
+        """The paths inside the folder of files that were committed since the last call. Raises OSError, ValueError
+        for a log file that can't be read, behind the paths of those before."""
         for batch, name in self._new_logs():
             new = list(itertools.takewhile(lambda path: path not in self._known, _added(self.folder, name)))
-            found += [path for path in reversed(new) if path not in self._left_out]
             self._known.update(new)
             self.last_batch = batch
-        return found
+            yield from (path for path in reversed(new) if path not in self._left_out)
 
     def _new_logs(self) -> list[tuple[int, str]]:
         """The logs to read, oldest first: from the newest compact one on."""
         logs: dict[int, tuple[bool, str]] = {}
-        for entry in (self.folder / LOG).iterdir():
+        for entry in inside(self.folder, LOG).iterdir():
             match = _LOG_NAME.fullmatch(entry.name)
             if match is None or int(match["batch"]) <= self.last_batch:
                 continue
@@ -61,7 +64,11 @@ class CommittedFiles:
 
 def _added(folder: Path, log_name: str) -> Iterator[str]:
     """The paths of a log file, the last one first: a compact one repeats all before."""
-    lines = (folder / LOG / log_name).read_text(encoding="utf-8").splitlines()
+    with regular_file(folder, f"{LOG}/{log_name}").open("rb") as content:
+        read = content.read(_MOST_BYTES + 1)
+    if len(read) > _MOST_BYTES:
+        raise ValueError(f"{LOG}/{log_name} has more than {_MOST_BYTES >> 20} MiB")
+    lines = read.decode().splitlines()
     for line in reversed(lines[1:]):  # the first one is the version of the format
         entry = json.loads(line)
         if entry.get("action", "add") == "add":

@@ -6,7 +6,9 @@ which Spark and others use for files of their own.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,4 +92,19 @@ def inside(folder: Path, name: str) -> Path:
     path = (root / name).resolve()
     if not path.is_relative_to(root) or path == root:
         raise PermissionError(1, "outside the folder", name)
+    return path
+
+
+def regular_file(folder: Path, name: str) -> Path:
+    """The file of this name inside the folder, as `inside` gives it. Raises OSError for anything but a regular file:
+    reading a pipe would wait for ever.
+
+    >>> regular_file(Path("/"), "dev/null")
+    Traceback (most recent call last):
+    ...
+    OSError: [Errno 22] no regular file: 'dev/null'
+    """
+    path = inside(folder, name)
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "no regular file", name)
     return path

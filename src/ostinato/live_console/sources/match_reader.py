@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ostinato.live_console.sources.committed_files import CommittedFiles
-from ostinato.live_console.sources.folder_watch import FolderWatch, inside
+from ostinato.live_console.sources.folder_watch import FolderWatch, regular_file
 from ostinato.live_console.sources.problems import Problem, missing, unreadable
 from ostinato.live_console.sources.sink_rows import ENDINGS, FileRows, SinkRow, read_reports, read_sink_file
 
@@ -63,7 +63,8 @@ class MatchReader:
             if not self.folder.is_dir():
                 self._is_backlog = False
                 return NewRows(problems=(missing(SOURCE, f"folder {self.folder.name} with matches", "--matches"),))
-            self._waiting += self._new_names()
+            for name in self._new_names():  # those before an error stay
+                self._waiting.append(name)
         except Exception as error:
             problems.append(unreadable(SOURCE, f"the folder {self.folder.name}", error))
         if self._waiting and not self._has_looked:
@@ -82,7 +83,7 @@ class MatchReader:
             tuple(files), tuple(problems[:20]), self._skipped, len(self._waiting), tuple(older_reports), was_backlog
         )
 
-    def _new_names(self) -> list[str]:
+    def _new_names(self) -> Iterable[str]:
         """Spark's own log of a sink counts, if there is one: other files are left over from failed tasks."""
         if self._committed is None:
             self._committed = CommittedFiles(self.folder)
@@ -107,7 +108,7 @@ class MatchReader:
         while self._older and not self._waiting and self.clock() < until:
             name = self._older.pop()
             try:
-                reports += reversed(read_reports(inside(self.folder, name), name))
+                reports += reversed(read_reports(regular_file(self.folder, name), name))
             except Exception:
                 self._unread_older += 1
         return reports
@@ -127,7 +128,7 @@ class MatchReader:
     def _read(self, name: str, files: list[FileRows]) -> None:
         attempts, _ = self._broken.get(name, (0, None))
         try:
-            files.append(read_sink_file(inside(self.folder, name), name, self.most_rows))
+            files.append(read_sink_file(regular_file(self.folder, name), name, self.most_rows))
             self._broken.pop(name, None)
         except Exception as error:  # a file may hold anything, and the other ones count
             self._broken[name] = attempts + 1, unreadable(SOURCE, f"the file {name}", error)

@@ -205,7 +205,7 @@ def _json_rows(path: Path, constants: Mapping[str, str], containing: str = "") -
         while line := lines.readline(_LONGEST_LINE):
             if containing not in line or not line.strip():
                 continue
-            row = json.loads(line)
+            row = json.loads(line, parse_constant=str)  # NaN is a text, as in Spark's `to_json`
             if not isinstance(row, dict):
                 raise ValueError("a line is no JSON object")
             if KIND not in row:
