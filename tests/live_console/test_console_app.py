@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.live_console.console_files import START, TWICE, event_rows, output_row, write_rows
@@ -38,13 +39,15 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def client_of(folder: Path, door: Door | None = None) -> Any:
+def client_of(
+    folder: Path, door: Door | None = None, *, table: str = "events.parquet", terms: RuleTerms | None = None
+) -> Any:
     from ostinato.live_console.server.console_app import console_app
 
-    sources = Sources(folder / "rules", folder / "sink", table=folder / "events.parquet")
+    sources = Sources(folder / "rules", folder / "sink", table=folder / table)
     model = LiveModel(sources)
     SourcePoller(model).look()
-    app = console_app(model, RuleDesk(model, RuleTerms()), door or Door.at("127.0.0.1", 8765, TOKEN))
+    app = console_app(model, RuleDesk(model, terms or RuleTerms()), door or Door.at("127.0.0.1", 8765, TOKEN))
     return testclient.TestClient(app, base_url=f"http://{HOST}", raise_server_exceptions=False)
 
 
@@ -109,6 +112,22 @@ def test_writing_needs_the_token(client: Any, folder: Path) -> None:
     assert len(list((folder / "rules").iterdir())) == 1
     assert client.post("/api/rule/save", json=SAVE, headers=with_token()).json() == {"id": "twice", "version": 2}
     assert len(list((folder / "rules").iterdir())) == 2
+
+
+def test_only_the_request_is_said_to_be_no_json(client: Any, folder: Path) -> None:
+    headers = with_token(**{"Content-Type": "application/json"})
+    for body in ("{", "[" * 100_000, "[]"):
+        assert code(client.post("/api/rule/test", content=body, headers=headers)) == (400, "REQUEST_REFUSED")
+    table = event_rows()
+    texts = pa.array(["soon"] * table.num_rows)
+    pq.write_table(table.set_column(table.schema.get_field_index("ts"), "ts", texts), folder / "texts.parquet")
+    asked = {"id": "twice", "text": TWICE}
+    client = client_of(folder, table="texts.parquet", terms=RuleTerms(("user",), ("ts",)))
+    answer = client.post("/api/rule/test", json=asked, headers=headers)
+    assert code(answer) == (400, "CONSOLE_NEEDS_COLUMNS")
+    assert "--time" in answer.json()["error"]["hint"]
+    client = client_of(folder)
+    assert client.post("/api/rule/test", json=asked, headers=headers).json()["matches"] == 1
 
 
 def test_writing_needs_a_confirmation_and_the_version_that_was_seen(client: Any) -> None:

@@ -507,3 +507,23 @@ def test_an_input_that_cant_be_read(tmp_path: Path) -> None:
         InputTable(tmp_path / "none.parquet").read()
     (tmp_path / "rows.csv").write_text("ts,n\n2024-03-01 09:00:00,1\n")
     assert InputTable(tmp_path / "rows.csv").read().column_names == ["ts", "n"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2024-03-01T09:00:00.000Z", "2024-03-01T10:00:00.000+01:00", "2024-03-01T09:00:00Z", "2024-03-01 09:00:00.0"],
+)
+def test_times_of_json_are_times_as_spark_writes_them(text: str, tmp_path: Path) -> None:
+    (tmp_path / "rows.json").write_text(json.dumps({"ts": text, "note": "soon", "n": 1, "none": None}) + "\n")
+    table = InputTable(tmp_path).read()
+    assert table["ts"].to_pylist() == [START]
+    assert table["ts"].type == pa.timestamp("us", "UTC")
+    assert table["note"].to_pylist() == ["soon"]
+
+
+def test_texts_that_arent_all_times_stay_texts(tmp_path: Path) -> None:
+    rows = [{"ts": "2024-03-01T09:00:00.000Z", "empty": ""}, {"ts": "later", "empty": None}]
+    (tmp_path / "rows.json").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    table = InputTable(tmp_path).read()
+    assert table["ts"].to_pylist() == ["2024-03-01T09:00:00.000Z", "later"]
+    assert table["empty"].to_pylist() == ["", None]

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from importlib.resources import files
 from typing import Any
 
+import pyarrow as pa
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -122,11 +123,12 @@ def _posting(work: Callable[[dict[str, Any]], Any]) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
         try:
             body = await request.json()
-            if not isinstance(body, dict):
-                raise QueryError("REQUEST_REFUSED", "the request is no JSON object")
-            return JSONResponse(await run_in_threadpool(work, body))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             return _error(QueryError("REQUEST_REFUSED", f"the request isn't JSON: {error}"))
+        if not isinstance(body, dict):
+            return _error(QueryError("REQUEST_REFUSED", "the request is no JSON object"))
+        try:
+            return JSONResponse(await run_in_threadpool(work, body))
         except Exception as error:
             return _error(error)
 
@@ -134,9 +136,17 @@ def _posting(work: Callable[[dict[str, Any]], Any]) -> Callable[[Request], Any]:
 
 
 def _test(desk: RuleDesk) -> Callable[[dict[str, Any]], Any]:
-    return lambda body: desk.test(
-        a_text("id", body.get("id"), may_be_empty=True), a_text("text", body.get("text"), code="INVALID_RULE")
-    )
+    def test(body: dict[str, Any]) -> Any:
+        try:
+            return desk.test(
+                a_text("id", body.get("id"), may_be_empty=True), a_text("text", body.get("text"), code="INVALID_RULE")
+            )
+        except pa.ArrowException as error:  # for example, the order is a column of texts
+            reason = str(error).split("\n", 1)[0]
+            hint = "--time names a column of times"
+            raise QueryError("CONSOLE_NEEDS_COLUMNS", f"rules can't run on the input: {reason}", hint=hint) from None
+
+    return test
 
 
 def _save(desk: RuleDesk) -> Callable[[dict[str, Any]], Any]:

@@ -17,6 +17,7 @@ from ostinato.live_console.sources.folder_watch import FolderWatch, SeenFile, in
 from ostinato.rows.arrow_tables import as_table
 
 MOST_ROWS = 200_000
+_UTC_TIME = pa.timestamp("us", "UTC")
 ENDINGS = (".parquet", ".csv", ".json", ".jsonl")
 
 
@@ -80,4 +81,28 @@ def _read(path: Path) -> pa.Table:
             return file.read()
     if path.suffix == ".csv":
         return pa_csv.read_csv(path)
-    return pa_json.read_json(path)
+    table = pa_json.read_json(path)
+    for at, name in enumerate(table.column_names):
+        table = table.set_column(at, name, json_times(table.column(at)))
+    return table
+
+
+def json_times(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of JSON as times, if all its texts are ISO times; otherwise unchanged. JSON has no times, and Arrow
+    finds only those without fractions. Times without a zone count as UTC.
+
+    >>> json_times(pa.chunked_array([["2024-03-01T09:00:00.500Z", None]])).to_pylist()[0].isoformat()
+    '2024-03-01T09:00:00.500000+00:00'
+    >>> json_times(pa.chunked_array([["2024-03-01T09:00:00.500Z", "soon"]])).type
+    DataType(string)
+    """
+    if not (pa.types.is_string(column.type) or pa.types.is_timestamp(column.type)):
+        return column
+    if column.null_count == len(column):
+        return column
+    for kind in (_UTC_TIME, pa.timestamp("us")):  # the first one needs a zone, the second one refuses it
+        try:
+            return column.cast(kind).cast(_UTC_TIME)
+        except pa.ArrowInvalid:
+            continue
+    return column
