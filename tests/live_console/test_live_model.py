@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tests.live_console.console_files import TWICE, Clock, output_row, write_row
 
 import ostinato as ost
 from ostinato.live_console.model import live_model
-from ostinato.live_console.model.live_model import Cursor, LiveModel
+from ostinato.live_console.model.live_model import Cursor, LiveModel, StoredRow
 from ostinato.live_console.model.rule_line import RuleLine
 from ostinato.live_console.model.source_poller import SourcePoller
 from ostinato.live_console.server.event_stream import as_event, read_cursor
@@ -139,6 +140,13 @@ def test_memory_is_bounded(monkeypatch) -> None:
     assert line is not None and sorted(line.versions) == [*range(43, 51)]
     assert model.row(40) is None and model.row(51) is None
     assert (stored := model.row(41)) is not None and stored.number == 41
+
+
+def test_the_key_of_a_row_has_its_severity_in_front() -> None:
+    row = sink_row()
+    cells = [StoredRow(1, 0.0, each).to_json()[4] for each in (row, replace(row, severity="high"))]
+    assert cells == ["ann", "high: ann"]
+    assert StoredRow(1, 0.0, replace(row, keys=(), severity="high")).to_json()[4] == "high"
 
 
 def test_problems_are_those_of_now() -> None:

@@ -13,6 +13,7 @@ import pytest
 from tests.live_console.console_files import OUTPUT, START, TWICE, Clock, metrics_text, output_row, write_rows
 
 import ostinato as ost
+from ostinato.expressions.types import Settings
 from ostinato.live_console.sources import committed_files, input_table, match_reader
 from ostinato.live_console.sources.change_log_reader import ChangeLogReader
 from ostinato.live_console.sources.folder_watch import FolderWatch, inside
@@ -21,6 +22,7 @@ from ostinato.live_console.sources.match_reader import MatchReader
 from ostinato.live_console.sources.metrics_reader import MetricsReader, read_metrics
 from ostinato.live_console.sources.open_states_reader import OpenStates, OpenStatesReader
 from ostinato.live_console.sources.sink_rows import read_reports, read_sink_file
+from ostinato.rule_sets.run_rows import run_schema
 
 
 def codes(problems) -> list[str]:
@@ -111,6 +113,44 @@ def test_partition_columns_come_from_the_path(tmp_path: Path) -> None:
     pq.write_table(rows, path)
     found = read_sink_file(path, name, 9)
     assert (dict(found.counts), found.last[0].rule) == ({("a/b", "match"): 1}, "a/b")
+
+
+def test_partition_columns_are_keys_only_if_they_are_named(tmp_path: Path) -> None:
+    write_rows(tmp_path / "day=2024-03-01" / "part.parquet", [output_row(user="ann")])
+    line = {"kind": "match", "rule": "r", "decided": None, "user": "ann"}
+    (tmp_path / "day=2024-03-01" / "part.json").write_text(json.dumps(line))
+    for keys, expected in (((), {"user": "ann"}), (("day", "user"), {"user": "ann", "day": "2024-03-01"})):
+        files = MatchReader(tmp_path, 100, keys=keys).look().files
+        assert [dict(row.keys) for file in files for row in file.last] == [expected] * 2
+
+
+def test_rows_of_a_run_have_a_severity_and_keys_in_json(tmp_path: Path) -> None:
+    times = {name: pa.array([START, None], pa.timestamp("us", "UTC")) for name in ("began", "ended")}
+    columns = {
+        "kind": ["match", "rule_changed"],
+        "rule": ["twice", "twice"],
+        "severity": ["high", None],
+        "version": [1, 1],
+        "keys": ['{"user":"ann","shop":7,"till":null}', None],
+        **times,
+    }
+    table = pa.table(columns).select(run_names := [name for name in run_schema(Settings()).names if name in columns])
+    pq.write_table(table, tmp_path / "part.parquet")
+    lines = [{name: row[name] for name in run_names if row[name] is not None} for row in table.to_pylist()]
+    (tmp_path / "part.json").write_text("".join(f"{json.dumps(line, default=str)}\n" for line in lines))
+    for name in ("part.parquet", "part.json"):
+        match, report = read_sink_file(tmp_path / name, name, 9).last
+        assert (match.keys, match.severity) == ((("user", "ann"), ("shop", "7"), ("till", None)), "high")
+        assert (report.keys, report.severity) == ((), "")
+        assert match.began_ms == START.timestamp() * 1000
+
+
+def test_keys_that_arent_json_are_shown_as_they_are(tmp_path: Path) -> None:
+    line = {"kind": "match", "rule": "r", "severity": "low", "day": 3}
+    for text in ("ann", "[1]", "[" * 100_000):
+        (tmp_path / "part.json").write_text(json.dumps({**line, "keys": text}))
+        (row,) = read_sink_file(tmp_path / "part.json", "part.json", 9).last
+        assert [name for name, _ in row.keys] == ["day", "keys"] and row.severity == "low"
 
 
 def test_each_file_is_read_once(tmp_path: Path) -> None:

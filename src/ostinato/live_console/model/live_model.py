@@ -55,13 +55,14 @@ class StoredRow:
         """The cells of the table."""
         row = self.row
         key = ", ".join("NULL" if value is None else value for _, value in row.keys)
+        shown_key = f"{row.severity}: {key}".removesuffix(": ") if row.severity else key
         text = row.message if row.message and not row.measures else row.measures
         return [
             self.number,
             row.kind,
             row.rule,
             row.version,
-            key[:_LETTERS_IN_TABLE],
+            shown_key[:_LETTERS_IN_TABLE],
             row.began_ms,
             row.ended_ms,
             row.decided_ms,

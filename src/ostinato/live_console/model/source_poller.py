@@ -30,10 +30,10 @@ class _Readers:
     states: OpenStatesReader | None
 
     @staticmethod
-    def of(sources: Sources, most_rows: int) -> _Readers:
+    def of(sources: Sources, most_rows: int, keys: tuple[str, ...]) -> _Readers:
         return _Readers(
             None if sources.log is None else ChangeLogReader(sources.log),
-            None if sources.matches is None else MatchReader(sources.matches, most_rows),
+            None if sources.matches is None else MatchReader(sources.matches, most_rows, keys=keys),
             None if sources.metrics is None else MetricsReader(sources.metrics),
             None if sources.states is None else OpenStatesReader(sources.states),
         )
@@ -42,11 +42,19 @@ class _Readers:
 class SourcePoller:
     """Looks at all sources. `look` is one round; `start` repeats it until `stop`."""
 
-    def __init__(self, model: LiveModel, *, each_round: Callable[[], Sources | None] = lambda: None) -> None:
-        """`each_round` may return other sources to follow from now on."""
+    def __init__(
+        self,
+        model: LiveModel,
+        *,
+        each_round: Callable[[], Sources | None] = lambda: None,
+        keys: tuple[str, ...] = (),
+    ) -> None:
+        """`each_round` may return other sources to follow from now on. `keys` are those of the rules, as far as they
+        were given: partition columns of the sink are keys only if they are among them."""
         self.model = model
+        self._keys = keys
         self._each_round = each_round
-        self._readers = _Readers.of(model.sources, model.most_rows)
+        self._readers = _Readers.of(model.sources, model.most_rows, keys)
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -71,7 +79,7 @@ class SourcePoller:
         other = self._each_round()
         if other is not None:
             self.model.restart(other)
-            self._readers = _Readers.of(other, self.model.most_rows)
+            self._readers = _Readers.of(other, self.model.most_rows, self._keys)
         return ()
 
     def _look_at_log(self) -> Sequence[Problem]:

@@ -86,7 +86,7 @@ def open_console(
     shown = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host
     shown = f"[{shown}]" if ":" in shown else shown
     address = f"http://{shown}:{actual_port}/#token={token}"
-    return Console(address, model, server, bound, SourcePoller(model, each_round=each_round))
+    return Console(address, model, server, bound, SourcePoller(model, each_round=each_round, keys=terms.keys or ()))
 
 
 def _bound(host: str, port: int) -> socket.socket:

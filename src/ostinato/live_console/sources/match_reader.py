@@ -46,6 +46,8 @@ class MatchReader:
     folder: Path
     most_rows: int
     clock: Callable[[], float] = time.monotonic
+    keys: tuple[str, ...] = ()
+    """Columns that are keys even if they are partition columns."""
     _watch: FolderWatch | None = None
     _committed: CommittedFiles | None = None
     _waiting: list[str] = field(default_factory=list)
@@ -108,7 +110,7 @@ class MatchReader:
         while self._older and not self._waiting and self.clock() < until:
             name = self._older.pop()
             try:
-                reports += reversed(read_reports(regular_file(self.folder, name), name))
+                reports += reversed(read_reports(regular_file(self.folder, name), name, self.keys))
             except Exception:
                 self._unread_older += 1
         return reports
@@ -128,7 +130,7 @@ class MatchReader:
     def _read(self, name: str, files: list[FileRows]) -> None:
         attempts, _ = self._broken.get(name, (0, None))
         try:
-            files.append(read_sink_file(regular_file(self.folder, name), name, self.most_rows))
+            files.append(read_sink_file(regular_file(self.folder, name), name, self.most_rows, self.keys))
             self._broken.pop(name, None)
         except Exception as error:  # a file may hold anything, and the other ones count
             self._broken[name] = attempts + 1, unreadable(SOURCE, f"the file {name}", error)

@@ -1,7 +1,7 @@
 """A file of a sink -> the numbers of its rows by rule and kind, and its last rows as the page shows them.
 
-Rows of `ost.rules` have a rule and a kind. Rows of any other stream are matches of one nameless rule, whose measures
-are all columns.
+Rows of `ost.rules` and of `ostinato rules run` have a rule and a kind. Rows of any other stream are matches of one
+nameless rule, whose measures are all columns.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from ostinato.rule_sets.rule_columns import (
     RULE,
     VERSION,
 )
+from ostinato.rule_sets.run_rows import KEYS, SEVERITY
 
 ENDINGS = (".parquet", ".json", ".jsonl", ".json.gz", ".jsonl.gz")
 MOST_LETTERS = 4_000
@@ -65,6 +66,8 @@ class SinkRow:
     decided_ms: float | None
     measures: str
     message: str
+    severity: str = ""
+    """Only rows of `ostinato rules run` have one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +82,19 @@ class FileRows:
     """The rows that say what happened to versions of rules, from the whole file."""
 
 
-def read_sink_file(path: Path, name: str, most: int) -> FileRows:
+def read_sink_file(path: Path, name: str, most: int, keys: Sequence[str] = ()) -> FileRows:
     """All rows counted, and the last `most` of them. `name` is the path inside the sink: folders may hold values of
-    partition columns. Raises OSError, ValueError (Arrow's errors are ones) for a file that can't be read."""
-    constants = partition_values(name)
+    partition columns. Those that are no columns of the output are keys only if `keys` names them: most of them are
+    days. Raises OSError, ValueError (Arrow's errors are ones) for a file that can't be read."""
+    constants = _constants(name, keys)
     if path.name.endswith(".parquet"):
         return _of_parquet(path, constants, most)
     return _of_json(path, constants, most)
 
 
-def read_reports(path: Path, name: str) -> tuple[SinkRow, ...]:
+def read_reports(path: Path, name: str, keys: Sequence[str] = ()) -> tuple[SinkRow, ...]:
     """Only the reports of a file: of Parquet, the column of kinds is read first. Raises as `read_sink_file` does."""
-    constants = partition_values(name)
+    constants = _constants(name, keys)
     if path.name.endswith(".parquet"):
         with pq.ParquetFile(path) as file:
             return _reports_of_parquet(file, constants)
@@ -112,6 +116,11 @@ def partition_values(name: str) -> dict[str, str]:
     """
     pairs = (part.partition("=") for part in PurePosixPath(name).parts[:-1])
     return {unquote(column): unquote(value) for column, equals, value in pairs if equals and column}
+
+
+def _constants(name: str, keys: Sequence[str]) -> dict[str, str]:
+    columns = {*OWN_COLUMNS, SEVERITY, *keys}
+    return {column: value for column, value in partition_values(name).items() if column in columns}
 
 
 def _of_parquet(path: Path, constants: Mapping[str, str], most: int) -> FileRows:
@@ -214,21 +223,44 @@ def _json_rows(path: Path, constants: Mapping[str, str], containing: str = "") -
 
 
 def _sink_row(row: Mapping[str, Any]) -> SinkRow:
-    is_of_rules = KIND in row
-    keys = [(name, value) for name, value in row.items() if name not in OWN_COLUMNS] if is_of_rules else []
+    keys, severity = _keys_and_severity(row) if KIND in row else ({}, None)
     version = row.get(VERSION)
     return SinkRow(
         kind=_text(row.get(KIND, MATCH)),
         rule=_text(row.get(RULE)),
         version=version if isinstance(version, int) else None,
         match_id=_text(row.get(MATCH_ID)),
-        keys=tuple((name, None if value is None else _text(value)) for name, value in keys[:8]),
+        keys=tuple((name, None if value is None else _text(value)) for name, value in list(keys.items())[:8]),
         began_ms=_first_time(row, (BEGAN, *_STARTS)),
         ended_ms=_first_time(row, (ENDED, *_ENDS)),
         decided_ms=milliseconds(row.get(DECIDED)),
         measures=_text(row.get(MEASURES)),
         message=_text(row.get(MESSAGE)),
+        severity=_text(severity),
     )
+
+
+def _keys_and_severity(row: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
+    """The keys of `ost.rules` are columns. Those of `ostinato rules run`, whose rows have no `decided`, are the text of
+    a JSON object.
+
+    >>> _keys_and_severity({"kind": "match", "rule": "r", "severity": "high", "keys": '{"user":"ann","shop":7}'})
+    ({'user': 'ann', 'shop': '7'}, 'high')
+    >>> _keys_and_severity({"kind": "match", "rule": "r", "user": "ann", "decided": None})
+    ({'user': 'ann'}, None)
+    """
+    columns = {name: value for name, value in row.items() if name not in OWN_COLUMNS}
+    if DECIDED in row or not {SEVERITY, KEYS} & columns.keys():
+        return columns, None
+    severity = columns.pop(SEVERITY, None)
+    try:
+        keys = json.loads(columns.pop(KEYS, None) or "{}")
+    except (TypeError, ValueError, RecursionError):
+        keys = None
+    if not isinstance(keys, dict):
+        return {**columns, KEYS: row[KEYS]}, severity
+    texts = {name: each if each is None or isinstance(each, str) else json.dumps(each) for name, each in keys.items()}
+    return {**columns, **texts}, severity
 
 
 def _first_time(row: Mapping[str, Any], names: Sequence[str]) -> float | None:
