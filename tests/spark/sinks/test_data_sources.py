@@ -35,6 +35,15 @@ def sinks(spark: SparkSession) -> SparkSession:
     return session
 
 
+def test_a_session_beside_one_that_has_the_sinks(spark: SparkSession, tmp_path: Path) -> None:
+    first, second = spark.newSession(), spark.newSession()
+    ost.register_sinks(first)
+    for session in (second, first, second):  # the active session is the one before
+        ost.register_sinks(session)
+        session.range(1).write.format("ostinato-json-lines").mode("append").save(f"{tmp_path}/out")
+    assert spark.read.text(f"{tmp_path}/out").count() == 3
+
+
 def started(df: DataFrame, sink: str, checkpoint: str, **options: Any) -> StreamingQuery:
     writer = df.writeStream.format(sink).option("checkpointLocation", checkpoint).trigger(availableNow=True)
     return writer.options(**options).start()

@@ -58,9 +58,11 @@ def register_sinks(spark: SparkSession) -> None:
     """
     check_spark(spark)
     active = SparkSession.getActiveSession()
-    # Classic Spark looks formats up in the active session, which may be another one than that of the DataFrame.
-    sessions = [spark] if active is None or active is spark else [spark, active]
+    # Classic Spark looks formats up in the active session, which may be another one than that of the DataFrame. For the
+    # same reason, a session can't register a format that only the active one has, so it becomes the active one first.
+    sessions = [spark] if active is None or active is spark else [active, spark]
     for session in sessions:
+        session.createDataFrame([], "x INT")  # makes the session the active one
         for sink in (JsonLinesSink, WebhookSink):
             session.dataSource.register(sink)
 
