@@ -45,6 +45,7 @@ BATCH_US = 240_000_000
 WARM_UP_BATCHES = 3
 """The first batches of a run start workers and load code. They aren't measured."""
 BATCHES = 8
+WARM_UP_ROUNDS = 1
 SIZES = {Scale.SMALL: (20_000, 100_000), Scale.FULL: (20_000, 100_000, 1_000_000)}
 ROUNDS = {Scale.SMALL: 2, Scale.FULL: 5}
 OVER_NOTHING = Goal(Sense.AT_MOST, 1.3, of_ratio=True)
@@ -142,12 +143,12 @@ def rows_of_ended_minutes(table: pa.Table) -> int:
 
 
 def cpu_seconds(streams: Mapping[str, DataFrame], folder: Path, rounds: int) -> dict[str, float]:
-    """The median over the rounds of what a batch of each stream takes, after a round to warm up."""
+    """The median over the rounds of what a batch of each stream takes, after the rounds to warm up."""
     taken: dict[str, list[float]] = {name: [] for name in streams}
-    for done in range(rounds + 1):
+    for done in range(rounds + WARM_UP_ROUNDS):
         for name in in_turn(list(streams), done):
             batches = _cpu_of_batches(streams[name], fresh_folder(folder))
-            if done:
+            if done >= WARM_UP_ROUNDS:
                 taken[name].append(statistics.median(batches))
     return {name: statistics.median(found) for name, found in taken.items()}
 

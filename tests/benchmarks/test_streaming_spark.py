@@ -40,6 +40,7 @@ def test_a_micro_batch_is_measured_over_operators_that_match_nothing_and_over_sp
     monkeypatch.setitem(micro_batch.ROUNDS, Scale.SMALL, 1)
     monkeypatch.setattr(micro_batch, "BATCHES", 3)
     monkeypatch.setattr(micro_batch, "WARM_UP_BATCHES", 1)
+    monkeypatch.setattr(micro_batch, "WARM_UP_ROUNDS", 0)
     records = micro_batch.measure_micro_batches(Scale.SMALL)
     baselines = [record.baseline.name for record in records if record.baseline]
     assert baselines == [micro_batch.NOTHING, micro_batch.STORING, micro_batch.COUNT]
@@ -77,6 +78,7 @@ def test_buckets_are_measured_by_their_number_and_against_groups_of_keys(monkeyp
     monkeypatch.setitem(micro_batch.ROUNDS, Scale.SMALL, 1)
     monkeypatch.setattr(micro_batch, "BATCHES", 3)
     monkeypatch.setattr(micro_batch, "WARM_UP_BATCHES", 1)
+    monkeypatch.setattr(micro_batch, "WARM_UP_ROUNDS", 0)
     monkeypatch.setattr(bucket_counts, "BUCKETS", (16,))
     monkeypatch.setitem(buckets.ROWS, Scale.SMALL, 300)
     monkeypatch.setattr(buckets, "WARM_UP_ROWS", 10)
