@@ -37,7 +37,7 @@ def one_file(*rows: SinkRow) -> NewRows:
 
 
 class Page:
-    """What a page remembers of the differences: the judge of `delta`."""
+    """The memory of a page, which applies the differences: the judge of `delta`."""
 
     def __init__(self, model: LiveModel) -> None:
         self.model, self.cursor = model, Cursor()

@@ -57,7 +57,7 @@ def test_wrong_arguments(arguments: dict[str, Any], code: str) -> None:
 
 
 class Query:
-    """What the console asks of a streaming query."""
+    """Stands for a streaming query, with the values that the console reads."""
 
     def __init__(self) -> None:
         self.lastProgress: Any = None

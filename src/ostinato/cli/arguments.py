@@ -98,12 +98,17 @@ example: find falling prices in a file trades.csv that has a header line and the
     )
     _add_query(parser)
     _add_input(parser)
-    parser.add_argument(
-        "--output",
-        type=Path,
-        metavar="PATH",
-        help="write the rows to a .parquet, .csv or .json file instead of printing them",
-    )
+    add_row_arguments(parser, "write the rows to a .parquet, .csv or .json file instead of printing them")
+    add_output_arguments(parser)
+    add_html_arguments(parser)
+    add_stream_arguments(parser)
+    _add_debug(parser)
+    parser.set_defaults(command=run_query)
+
+
+def add_row_arguments(parser: argparse.ArgumentParser, output: str) -> None:
+    """Options of a command that prints rows or writes them. `output` is the help of --output."""
+    parser.add_argument("--output", type=Path, metavar="PATH", help=output)
     parser.add_argument(
         "--format",
         choices=("table", "csv", "json"),
@@ -113,11 +118,6 @@ example: find falling prices in a file trades.csv that has a header line and the
     parser.add_argument(
         "--limit", type=at_least(0), metavar="N", help="print at most N rows (default: 20 for a table, else all)"
     )
-    add_output_arguments(parser)
-    add_html_arguments(parser)
-    add_stream_arguments(parser)
-    _add_debug(parser)
-    parser.set_defaults(command=run_query)
 
 
 def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

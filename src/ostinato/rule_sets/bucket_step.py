@@ -247,6 +247,7 @@ class BucketStep:
         return self._begin_anew(name, before, rows)._replace(quiet_until=before.quiet_until)
 
     def _begin_anew(self, name: str, before: Standing, rows: KeyRows) -> Standing:
+        """The first row that the new version searches in each key, and the first row that it sees."""
         after = self.core.search_of(self.records[name].change)
         try:
             old = self.core.search_of(self.applied.changed[name])

@@ -93,7 +93,7 @@ def _add_from_sigma(commands: argparse._SubParsersAction[argparse.ArgumentParser
 
 
 def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    from ostinato.cli.arguments import at_least
+    from ostinato.cli.arguments import add_row_arguments
     from ostinato.cli.stream import add_stream_arguments
 
     parser = commands.add_parser(
@@ -110,21 +110,10 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="PATH",
         help="the events: .parquet, .csv, .tsv or .jsonl; with --stream a folder that receives such files",
     )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        metavar="PATH",
-        help="write the rows to a .parquet, .csv or .json file instead of printing them; with --stream a folder of "
-        "JSON lines",
-    )
-    parser.add_argument(
-        "--format",
-        choices=("table", "csv", "json"),
-        default="table",
-        help="format of the printed rows (default: %(default)s); json prints one object in each line",
-    )
-    parser.add_argument(
-        "--limit", type=at_least(0), metavar="N", help="print at most N rows (default: 20 for a table, else all)"
+    add_row_arguments(
+        parser,
+        "write the rows to a .parquet, .csv or .json file instead of printing them; with --stream, to a folder of JSON "
+        "lines",
     )
     add_stream_arguments(parser)
     parser.add_argument(

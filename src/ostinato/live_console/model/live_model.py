@@ -1,4 +1,4 @@
-"""What the sources say -> the state of the page, and the differences from any earlier state.
+"""News of the sources -> the state of the page, and the differences from any earlier state.
 
 One thread takes in what was read; others ask for differences. The memory is bounded: the last rows, counters, the
 highest versions of each rule, and a few minutes of samples.
