@@ -1,20 +1,22 @@
 """The CPU time of a stream of rules with the live console beside it, over that of the same stream alone.
 
 The console and a page are processes of their own. They follow the sink, the metrics and the change log of the stream.
-Both arms run in turns, in one session, and the console's own CPU time is reported apart.
+Both arms run in turns, in one session. The CPU time of the console is reported apart, and that of Chromium, which shows
+the page if it is on this machine.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,6 +61,7 @@ class Console:
         assert self._console.stdout is not None
         address = next(line.strip() for line in self._console.stdout if "http://" in line).partition("#")[0]
         self._page = subprocess.Popen([sys.executable, "-c", _PAGE, address], stdout=subprocess.PIPE, text=True)
+        self._browser = _browser_at(address, folder / "browser")
 
     def wait_for_matches(self, count: int) -> None:
         """Returns when the page has so many matches. It gets news every second."""
@@ -69,14 +72,20 @@ class Console:
         expect("matches on the page", shown, count)
 
     def cpu_seconds(self) -> float:
-        """Of both processes since they began."""
-        return self.own_cpu_seconds() + _cpu_of(self._page)
+        """Of all these processes since they began."""
+        return self.own_cpu_seconds() + _cpu_of(self._page) + self.browser_cpu_seconds()
 
     def own_cpu_seconds(self) -> float:
         return _cpu_of(self._console)
 
+    def browser_cpu_seconds(self) -> float:
+        """0 without a browser."""
+        return 0.0 if self._browser is None else _cpu_of(self._browser)
+
     def stop(self) -> None:
-        for process in (self._page, self._console):
+        for process in (self._browser, self._page, self._console):
+            if process is None:
+                continue
             process.terminate()
             process.wait(timeout=30)
 
@@ -84,7 +93,28 @@ class Console:
 def _cpu_of(process: subprocess.Popen[str]) -> float:
     import psutil
 
-    return float(sum(psutil.Process(process.pid).cpu_times()[:2]))
+    root = psutil.Process(process.pid)
+    total = 0.0
+    for one in (root, *root.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):  # ended while we looked
+            total += sum(one.cpu_times()[:4])
+    return total
+
+
+def _browser_at(address: str, profile: Path) -> subprocess.Popen[str] | None:
+    """Chromium with the page; None if this machine has none."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        return None
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+    options += [
+        "--remote-debugging-port=0",
+        "--disable-component-update",
+        "--disable-sync",
+        f"--user-data-dir={profile}",
+    ]
+    quiet = subprocess.DEVNULL
+    return subprocess.Popen([chromium, *options, address], stdout=quiet, stderr=quiet, text=True)
 
 
 @contextmanager
@@ -103,31 +133,32 @@ def measure_console(scale: Scale) -> list[Record]:
     table = events(ROWS_PER_BATCH[scale] * BATCHES[scale])
     expected = sum(expected_matches(number, table) for number in range(RULES[scale]))
     taken: dict[str, list[float]] = {ALONE: [], BESIDE: []}
-    consoles = []
+    consoles: list[tuple[float, float]] = []
     with tempfile.TemporaryDirectory() as name:
         source = Path(name) / "in"
         write_files(cut(table, ROWS_PER_BATCH[scale]), source)
         for done in range(ROUNDS[scale] + WARM_UP_ROUNDS):
             for arm in in_turn([ALONE, BESIDE], done):
                 folder = Path(tempfile.mkdtemp(dir=name))
-                seconds, of_console = _run(spark, source, folder, RULES[scale], arm == BESIDE, expected)
+                seconds, *apart = _run(spark, source, folder, RULES[scale], arm == BESIDE, expected)
                 if done >= WARM_UP_ROUNDS:
                     taken[arm].append(seconds)
-                    consoles += [of_console] if arm == BESIDE else []
+                    consoles += [(apart[0], apart[1])] if arm == BESIDE else []
     rows = ROWS_PER_BATCH[scale]
     micros = {arm: 1e6 * statistics.median(found) / rows for arm, found in taken.items()}
     record = partial(Record, "rules", "console", f"{RULES[scale]} rules, {rows:,} rows a batch")
-    share = statistics.median(consoles)
-    return [
+    own, browser = (statistics.median(found) for found in zip(*consoles, strict=True))
+    records = [
         record("CPU time of a row", micros[BESIDE], "µs", Baseline(ALONE, micros[ALONE]), OVER_ALONE),
-        record("CPU time of the console during a run", share, "s"),
+        record("CPU time of the console during a run", own, "s"),
     ]
+    return [*records, record("CPU time of Chromium during a run", browser, "s")] if browser else records
 
 
 def _run(
     spark: SparkSession, source: Path, folder: Path, rules: int, is_beside: bool, expected: int
-) -> tuple[float, float]:
-    """The stream's CPU time of a batch, and the console's of the whole run. The answers are checked."""
+) -> tuple[float, float, float]:
+    """The stream's CPU time of a batch, and those of console and browser of the whole run. The answers are checked."""
     import ostinato as ost
 
     for number in range(rules):
@@ -147,8 +178,8 @@ def _run(
             expect("matches", ran.total("matches"), expected)
             if console is not None:
                 console.wait_for_matches(expected)
-            of_console = 0.0 if console is None else console.own_cpu_seconds()
+            apart = (0.0, 0.0) if console is None else (console.own_cpu_seconds(), console.browser_cpu_seconds())
     finally:
         spark.streams.removeListener(metrics)
     batches = [after - before for before, after in itertools.pairwise(moments[WARM_UP_BATCHES:])]
-    return statistics.median(batches), of_console
+    return statistics.median(batches), *apart

@@ -31,5 +31,5 @@ def test_a_stream_is_measured_with_the_console_beside_it(spark: SparkSession, mo
     monkeypatch.setattr(console, "WARM_UP_ROUNDS", 0)
     monkeypatch.setattr(console, "WARM_UP_BATCHES", 0)
     records = console.measure_console(Scale.SMALL)
-    assert [(record.unit, record.goal is not None) for record in records] == [("µs", True), ("s", False)]
+    assert [(record.unit, record.goal is not None) for record in records[:2]] == [("µs", True), ("s", False)]
     assert all(record.value > 0 for record in records)
