@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from tests.live_console.console_files import START, TWICE, event_rows, output_row, write_rows
 
 import ostinato as ost
+from ostinato.kernels.stopping import check_stopped
 from ostinato.live_console.model.live_model import LiveModel
 from ostinato.live_console.model.source_poller import SourcePoller
 from ostinato.live_console.rules import rule_trial
@@ -78,9 +80,15 @@ def test_suppressed_matches_are_counted(sources: Sources) -> None:
 
 
 def test_a_test_that_takes_too_long_ends(desk: RuleDesk, monkeypatch) -> None:
+    def goes_on_until_stopped(*_: object, **__: object) -> None:
+        while True:
+            check_stopped()
+            time.sleep(0.001)
+
     monkeypatch.setattr(rule_trial, "_LONGEST_TEST", "1 millisecond")
+    monkeypatch.setattr(rule_trial.RulesCore, "advance", goes_on_until_stopped)
     with pytest.raises(ost.OstinatoError, match="DEADLINE_PASSED"):
-        desk.test("new", "MEASURES 1 AS x PATTERN (A B* C) DEFINE B AS amount > PREV(amount), C AS amount < 0")
+        desk.test("new", TWICE)
 
 
 def test_a_funnel_can_be_tested_too(desk: RuleDesk) -> None:
