@@ -74,6 +74,16 @@ def test_refused_before_any_job(events: DataFrame, clause: str, code: str, under
         assert "^" in str(error)
 
 
+def test_a_difference_of_dates_is_compared_with_an_interval(events: DataFrame) -> None:
+    for condition in (
+        "to_date(s) - DATE '2024-01-01' <= 3",
+        "3 >= to_date(s) - DATE '2024-01-01'",
+    ):
+        error = refused(events, B + condition)
+        assert error.code == "TYPE_MISMATCH"
+        assert "INTERVAL '3' DAY" in (error.hint or "")
+
+
 def test_the_caret_is_in_the_whole_statement(events: DataFrame) -> None:
     query = f"SELECT *\nFROM (SELECT * FROM e WHERE i > 1) MATCH_RECOGNIZE ({B}prise > 1\n) AS m"
     with pytest.raises(ost.QueryError) as caught:

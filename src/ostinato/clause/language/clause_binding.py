@@ -8,10 +8,11 @@ from typing import NoReturn
 
 from ostinato.clause.language import vocabulary
 from ostinato.clause.language.clause_checks import unknown_variable
+from ostinato.clause.language.output_checks import check_output_columns
 from ostinato.clause.query.bound_clause import BoundClause, BoundKey
 from ostinato.clause.query.clause import MatchMode, MatchRecognize, Measure
 from ostinato.clause.query.pattern import variables
-from ostinato.errors import QueryError, Span
+from ostinato.errors import QueryError, Span, warn
 from ostinato.expressions.nondeterministic import NONDETERMINISTIC
 from ostinato.expressions.parsing import is_niladic
 from ostinato.expressions.syntax import (
@@ -48,7 +49,8 @@ def bind(
     partition = tuple(names.column(key.column, key.span) for key in clause.partition_by)
     order = tuple(BoundKey(names.column(key.column, key.span), key) for key in clause.order_by)
     measures = tuple(
-        Measure(measure.name, _Binder(names, in_define=False).bind(measure.expression)) for measure in clause.measures
+        replace(measure, expression=_Binder(names, in_define=False).bind(measure.expression))
+        for measure in clause.measures
     )
     measures += tuple(Measure(name, MatchIdentity(kind, clause.ids.rule)) for kind, name in clause.ids.by_kind())
     conditions = {
@@ -59,26 +61,8 @@ def bind(
     bound = BoundClause(
         clause, tuple(columns), names.primary, partition, order, measures, conditions, unions, shows_order
     )
-    _check_output_names(bound, names)
+    check_output_columns(bound, names.columns.fold)  # last: other errors of the query come first
     return bound
-
-
-def _check_output_names(bound: BoundClause, names: _Names) -> None:
-    fold, seen = names.columns.fold, set[str]()
-    for name in bound.output_names:
-        if fold(name) in seen:
-            raise QueryError(
-                "DUPLICATE_COLUMN",
-                f"two output columns are named '{name}'",
-                text=bound.clause.text,
-                hint="give the measure another name: "
-                + (
-                    "late='show' also shows the ORDER BY columns"
-                    if bound.shows_order and not bound.shows_all_rows
-                    else "ALL ROWS PER MATCH also shows the input's columns"
-                ),
-            )
-        seen.add(fold(name))
 
 
 class _Names:
@@ -93,8 +77,26 @@ class _Names:
     def fail(self, code: str, message: str, span: Span | None, hint: str | None = None) -> NoReturn:
         raise QueryError(code, message, text=self.clause.text, span=span, hint=hint)
 
-    def column(self, name: Name, span: Span | None) -> str:
-        return self.columns.column(name.text, text=self.clause.text, span=span)
+    def column(self, name: Name, span: Span | None, hint: str | None = None) -> str:
+        text = self.clause.text
+        if text is not None and span is not None and text[span.start] == '"':
+            hint = f"double quotes enclose a name here; a text is written '{name.text}'"
+        return self.columns.column(name.text, text=text, span=span, hint=hint)
+
+    @property
+    def example_column(self) -> str:
+        """A column for hints, if possible one that is no key."""
+        clause, fold = self.clause, self.columns.fold
+        keys = {fold(key.column.text) for key in clause.partition_by} | {
+            fold(key.column.text) for key in clause.order_by
+        }
+        return next((name for name in self.columns.columns if fold(name) not in keys), "x")
+
+    def warn_of_text(self, literal: Literal) -> None:
+        """Warns of a text in double quotes that is the name of a column."""
+        name = literal.text[1:-1]
+        if literal.kind == "string" and literal.text[0] == '"' and name in self.columns:
+            warn(f"{literal.text} is a text here, not the column: write `{name}` for the column, '{name}' for the text")
 
     def has_column(self, name: Name) -> bool:
         return name.text in self.columns
@@ -108,7 +110,7 @@ class _Names:
     def variable(self, name: Name, span: Span | None) -> RowSet:
         rows = self.rows(name)
         if rows is None:
-            unknown_variable(self.clause, name.text, (*self.primary, *self.unions), span=span)
+            unknown_variable(self.clause, name.text, (*self.primary, *self.unions), span)
         return rows
 
 
@@ -149,6 +151,8 @@ class _Binder:
                 return self._aggregate(expr)
             case Call():
                 self._plain_call(expr, refuse_nondeterministic=self.in_define)
+            case Literal():
+                self.names.warn_of_text(expr)
             case Star():
                 self.names.fail("SYNTAX_ERROR", "'*' may only stand inside COUNT", expr.span)
         return rebuild(expr, self.bind)
@@ -164,7 +168,17 @@ class _Binder:
         first = expr.parts[0]
         return len(expr.parts) == 1 and is_niladic(first.text) and not self.names.has_column(first)
 
-    def _resolve(self, expr: ColumnRef) -> tuple[Name | None, Expr]:
+    def _variable_hint(self, name: Name, function: str | None) -> str | None:
+        """The hint for a variable that stands where a column belongs; None for other names."""
+        if self.names.rows(name) is None:
+            return None
+        if function == "COUNT":
+            return f"'{name.text}' is a pattern variable: count({name.text}.*) counts its rows"
+        column = f"{name.text}.{self.names.example_column}"
+        example = f"{function}({column})" if function else column
+        return f"'{name.text}' is a pattern variable: name a column of its rows, such as {example}"
+
+    def _resolve(self, expr: ColumnRef, function: str | None = None) -> tuple[Name | None, Expr]:
         """The qualifying variable, if any, and the column with the fields taken from it."""
         first, *rest = expr.parts
         qualifier = None
@@ -180,7 +194,8 @@ class _Binder:
                     "leave it out, or write a pattern variable",
                 )
             self.names.variable(first, expr.span)  # raises UNKNOWN_VARIABLE
-        row_expr: Expr = Column(self.names.column(first, expr.span), expr.span)
+        hint = None if qualifier is not None or rest else self._variable_hint(first, function)
+        row_expr: Expr = Column(self.names.column(first, expr.span, hint), expr.span)
         for name in rest:
             row_expr = Field(row_expr, name, expr.span)
         return qualifier, row_expr
@@ -269,7 +284,7 @@ class _Binder:
             case ColumnRef():
                 if self._is_niladic(expr):
                     return Call(expr.parts[0].text.lower(), span=expr.span)
-                qualifier, row_expr = self._resolve(expr)
+                qualifier, row_expr = self._resolve(expr, argument.function)
                 self._note(
                     argument, None if qualifier is None else self.names.variable(qualifier, expr.span), expr.span
                 )
@@ -293,6 +308,8 @@ class _Binder:
                 )
             case Call():
                 self._plain_call(expr, refuse_nondeterministic=True)
+            case Literal():
+                self.names.warn_of_text(expr)
             case Star():
                 self.names.fail("SYNTAX_ERROR", "'*' may only stand inside COUNT", expr.span)
         return rebuild(expr, lambda child: self._operand(child, argument))

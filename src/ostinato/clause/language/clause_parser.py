@@ -8,8 +8,17 @@ from datetime import timedelta
 from typing import TypeVar
 
 from ostinato.clause.language.clause_checks import check_clause
+from ostinato.clause.language.listed_items import (
+    definition_follows,
+    key_follows,
+    listed,
+    measure_follows,
+    subset_follows,
+    variable_follows,
+)
 from ostinato.clause.language.pattern_parser import row_pattern
 from ostinato.clause.query.clause import (
+    ClauseSpans,
     Definition,
     MatchMode,
     MatchRecognize,
@@ -22,6 +31,7 @@ from ostinato.clause.query.clause import (
     Subset,
 )
 from ostinato.clause.query.pattern import MAX_BOUND
+from ostinato.errors import Span
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.intervals import parse_interval
 from ostinato.expressions.lexer import Kind
@@ -99,21 +109,25 @@ class _ClauseParser:
         self.cursor = cursor
         self.input_name = input_name
         self.expressions = ExpressionParser(cursor)
+        self.spans = ClauseSpans()
 
     def clause(self) -> MatchRecognize:
         cursor = self.cursor
         partition_by = self.partition_keys() if cursor.accept("PARTITION", "BY") else ()
         order_by = self.sort_keys() if cursor.accept("ORDER", "BY") else ()
-        measures = self._listed(self._measure) if cursor.accept("MEASURES") else ()
+        measures = listed(cursor, self._measure, "measures", measure_follows) if cursor.accept("MEASURES") else ()
         output, show_timeouts = self._rows_per_match()
         mode, skip = self._after_match()
         self._refuse_seek()
-        cursor.expect("PATTERN", "(", hint=f"the order is: {_ORDER}")
+        word = cursor.expect("PATTERN", "(", hint=f"the order is: {_ORDER}")
         pattern = row_pattern(cursor, closing=")")
+        self.spans = replace(self.spans, pattern=word.span)
         within = self._within()
         max_length = self._max_length()
-        subsets = self._listed(self._subset) if cursor.accept("SUBSET") else ()
-        definitions = self._listed(self._definition) if cursor.accept("DEFINE") else ()
+        subsets = listed(cursor, self._subset, "union variables", subset_follows) if cursor.accept("SUBSET") else ()
+        definitions = (
+            listed(cursor, self._definition, "conditions", definition_follows) if cursor.accept("DEFINE") else ()
+        )
         max_length = self._max_length(max_length)  # MAXLENGTH may stand here too
         return MatchRecognize(
             pattern=pattern,
@@ -130,13 +144,12 @@ class _ClauseParser:
             definitions=definitions,
             input_name=self.input_name,
             text=cursor.text,
+            spans=self.spans,
         )
 
-    def _listed(self, item: Callable[[], Item]) -> tuple[Item, ...]:
-        items = [item()]
-        while self.cursor.accept(","):
-            items.append(item())
-        return tuple(items)
+    def _since(self, token: int) -> Span:
+        """The span from the token of that number to the last one read."""
+        return self.cursor.tokens[token].span.to(self.cursor.tokens[self.cursor.at - 1].span)
 
     # --- keys ---
 
@@ -167,10 +180,10 @@ class _ClauseParser:
             )
 
     def partition_keys(self) -> tuple[PartitionKey, ...]:
-        return self._listed(lambda: self._key_column("PARTITION BY"))
+        return listed(self.cursor, lambda: self._key_column("PARTITION BY"), "columns of PARTITION BY", key_follows)
 
     def sort_keys(self) -> tuple[SortKey, ...]:
-        return self._listed(self._sort_key)
+        return listed(self.cursor, self._sort_key, "columns of ORDER BY", key_follows)
 
     def _sort_key(self) -> SortKey:
         cursor, key = self.cursor, self._key_column("ORDER BY")
@@ -194,19 +207,24 @@ class _ClauseParser:
         cursor = self.cursor
         expression = self.expressions.expression()
         cursor.expect("AS", hint="every measure is named: expression AS name")
-        name, _ = cursor.name("the measure's name")
-        return Measure(name.text, expression)
+        name, span = cursor.name("the measure's name")
+        return Measure(name.text, expression, span)
 
     def _rows_per_match(self) -> tuple[Output, bool]:
         """The output mode, and whether partial matches that timed out are shown like matches."""
-        cursor = self.cursor
+        cursor, start = self.cursor, self.cursor.at
         if cursor.accept("ONE", "ROW", "PER", "MATCH"):
             output = Output.ONE_ROW
         elif cursor.accept("ALL", "ROWS", "PER", "MATCH"):
             output = self._all_rows()
         else:
             return Output.ONE_ROW, False
-        return output, cursor.accept("SHOW", "TIMEOUT", "MATCHES")
+        self.spans = replace(self.spans, rows_per_match=self._since(start))
+        start = cursor.at
+        show_timeouts = cursor.accept("SHOW", "TIMEOUT", "MATCHES")
+        if show_timeouts:
+            self.spans = replace(self.spans, timeouts=self._since(start))
+        return output, show_timeouts
 
     def _all_rows(self) -> Output:
         cursor = self.cursor
@@ -218,7 +236,7 @@ class _ClauseParser:
         return Output.ALL_ROWS
 
     def _after_match(self) -> tuple[MatchMode, Skip]:
-        mode, mode_start = self._mode(), self.cursor.token
+        mode = self._mode()
         skip = self._skip() if self.cursor.sees("AFTER") else None
         if mode is None:
             mode = self._mode()
@@ -226,13 +244,15 @@ class _ClauseParser:
             self.cursor.fail(
                 f"{mode.value} takes the place of AFTER MATCH SKIP; only one of them can stand here",
                 code="SKIP_WITH_MODE",
-                span=mode_start.span,
+                span=self.spans.mode,
             )
         return mode or MatchMode.PREFERRED, skip or Skip()
 
     def _mode(self) -> MatchMode | None:
+        start = self.cursor.at
         for mode in (MatchMode.ALL, MatchMode.INCREMENTAL, MatchMode.MAXIMAL):
             if self.cursor.accept(*mode.value.split()):
+                self.spans = replace(self.spans, mode=self._since(start))
                 return mode
         return None
 
@@ -266,10 +286,11 @@ class _ClauseParser:
     # --- bounds ---
 
     def _within(self) -> timedelta | None:
-        cursor = self.cursor
+        cursor, start = self.cursor, self.cursor.at
         if not cursor.accept("WITHIN"):
             return None
         written = written_length(cursor, example=_WITHIN_EXAMPLE, not_units=_BEHIND_WITHIN)
+        self.spans = replace(self.spans, within=self._since(start))
         length = parse_interval(written.text)
         if length is None or length.total_seconds() < 0:
             is_rows = written.text.upper().endswith((" EVENTS", " ROWS"))
@@ -301,15 +322,16 @@ class _ClauseParser:
 
     def _subset(self) -> Subset:
         cursor = self.cursor
-        name, _ = cursor.name("the union variable's name")
+        name, span = cursor.name("the union variable's name")
         cursor.expect("=")
         cursor.expect("(")
-        members = self._listed(lambda: cursor.name("a pattern variable")[0].folded)
+        members = listed(cursor, lambda: cursor.name("a pattern variable"), "variables", variable_follows)
         cursor.expect(")")
-        return Subset(name.folded, members)
+        names, spans = zip(*members, strict=True)
+        return Subset(name.folded, tuple(member.folded for member in names), span, spans)
 
     def _definition(self) -> Definition:
         cursor = self.cursor
-        name, _ = cursor.name("a pattern variable")
+        name, span = cursor.name("a pattern variable")
         cursor.expect("AS")
-        return Definition(name.folded, self.expressions.expression())
+        return Definition(name.folded, self.expressions.expression(), span)

@@ -67,8 +67,8 @@ def row_pattern(cursor: Cursor, *, closing: str) -> Pattern:
             cursor.expect("{", "-")
             _open(cursor, groups, "-}", token.span)
         elif token.upper in ("^", "$"):
-            cursor.take()
-            group.sequence.append(_quantified(cursor, PartitionStart() if token.upper == "^" else PartitionEnd()))
+            anchor = PartitionStart if cursor.take().upper == "^" else PartitionEnd
+            group.sequence.append(_quantified(cursor, anchor(token.span)))
         elif token.upper == "|":
             group.options.append(_sequence(cursor, group))
             cursor.take()

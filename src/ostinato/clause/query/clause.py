@@ -28,10 +28,11 @@ class SortKey:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """`expression AS name`."""
+    """`expression AS name`. The span is that of the name."""
 
     name: str
     expression: Expr
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 class Output(enum.Enum):
@@ -74,24 +75,41 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class Subset:
-    """`name = (members)`: a union variable."""
+    """`name = (members)`: a union variable. The span is that of its name."""
 
     name: str
     members: tuple[str, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+    member_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """`variable AS condition`."""
+    """`variable AS condition`. The span is that of the variable."""
 
     variable: str
     condition: Expr
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionKey:
     column: Name
     span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseSpans:
+    """Where the parts of a clause without a node of their own stand in its text."""
+
+    rows_per_match: Span | None = None
+    timeouts: Span | None = None
+    mode: Span | None = None
+    pattern: Span | None = None
+    within: Span | None = None
+
+
+NO_SPANS = ClauseSpans()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +133,7 @@ class MatchRecognize:
     """Columns that an option of the caller adds to the measures. The text of the clause doesn't have them."""
     input_name: str | None = None
     text: str | None = field(default=None, compare=False, repr=False)
+    spans: ClauseSpans = field(default=NO_SPANS, compare=False, repr=False)
 
     @property
     def within_us(self) -> int | None:

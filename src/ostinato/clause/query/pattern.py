@@ -65,10 +65,14 @@ class Empty:
 class PartitionStart:
     """`^`: matches no row, before the first row of the partition."""
 
+    span: Span | None = field(default=None, compare=False, repr=False)
+
 
 @dataclass(frozen=True, slots=True)
 class PartitionEnd:
     """`$`: matches no row, after the last row of the partition."""
+
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 Pattern = Variable | Concat | Alternation | Quantified | Permute | Exclusion | Empty | PartitionStart | PartitionEnd

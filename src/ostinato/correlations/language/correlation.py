@@ -47,3 +47,5 @@ class Correlation:
     text: str | None = field(default=None, compare=False, repr=False)
     bodies: tuple[Span, ...] = field(default=(), compare=False, repr=False)
     """The spans of the two clauses in the text. The clauses have texts of their own."""
+    recent: Span | None = field(default=None, compare=False, repr=False)
+    """The span of RECENT ( ... )."""

@@ -106,6 +106,7 @@ def correlation_of(
         live_first_in_from=spans.live_first,
         text=text,
         bodies=(spans.live.body, spans.archive.body),
+        recent=spans.recent,
     )
     with reader.in_statement(spans.live):
         check_correlation(correlation, of_live=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from ostinato.clause.language.clause_checks import last_mention
 from ostinato.clause.query.clause import MatchMode, MatchRecognize, Output, SkipKind
 from ostinato.clause.query.pattern import PartitionEnd, PartitionStart
 from ostinato.clause.query.pattern import walk as walk_pattern
@@ -31,9 +30,8 @@ def check_correlation(correlation: Correlation, *, of_live: bool) -> None:
         _check_archive(clause)
 
 
-def _fail(clause: MatchRecognize, code: str, message: str, *, at: Span | str | None, hint: str) -> NoReturn:
-    span = last_mention(clause.text, at) if isinstance(at, str) else at
-    raise QueryError(code, message, text=clause.text, span=span, hint=hint)
+def _fail(clause: MatchRecognize, code: str, message: str, *, at: Span | None, hint: str) -> NoReturn:
+    raise QueryError(code, message, text=clause.text, span=at, hint=hint)
 
 
 def _check_order(clause: MatchRecognize) -> None:
@@ -54,7 +52,7 @@ def _check_order(clause: MatchRecognize) -> None:
 def _check_live_mode(clause: MatchRecognize) -> None:
     is_standard = clause.mode is MatchMode.PREFERRED and clause.skip.kind is SkipKind.PAST_LAST_ROW
     if clause.mode is not MatchMode.INCREMENTAL and not is_standard:
-        at = clause.skip.span if clause.mode is MatchMode.PREFERRED else clause.mode.value
+        at = clause.skip.span if clause.mode is MatchMode.PREFERRED else clause.spans.mode
         hint = f"write INCREMENTAL MATCHES, or AFTER MATCH SKIP PAST LAST ROW; {_WHICH_IS_WHICH}"
         _fail(clause, "CORRELATION_MODE", _EQUAL_ENDS, at=at, hint=hint)
 
@@ -62,19 +60,19 @@ def _check_live_mode(clause: MatchRecognize) -> None:
 def _check_archive_mode(clause: MatchRecognize) -> None:
     hint = f"write MAXIMAL MATCHES, or AFTER MATCH SKIP TO NEXT ROW; {_WHICH_IS_WHICH}"
     if clause.mode in (MatchMode.ALL, MatchMode.INCREMENTAL):
-        _fail(clause, "CORRELATION_MODE", _EQUAL_STARTS, at=clause.mode.value, hint=hint)
+        _fail(clause, "CORRELATION_MODE", _EQUAL_STARTS, at=clause.spans.mode, hint=hint)
     if clause.mode is MatchMode.PREFERRED and clause.skip.kind is not SkipKind.TO_NEXT_ROW:
-        _fail(clause, "CORRELATION_MODE", _BEFORE_REGION, at=clause.skip.span or "PATTERN", hint=hint)
+        _fail(clause, "CORRELATION_MODE", _BEFORE_REGION, at=clause.skip.span or clause.spans.pattern, hint=hint)
 
 
 def _check_output(clause: MatchRecognize) -> None:
     hint = "a correlation joins matches: one row each"
     if clause.output is not Output.ONE_ROW:
         message = "ALL ROWS PER MATCH can't be correlated"
-        _fail(clause, "CORRELATION_NOT_SUPPORTED", message, at="ALL ROWS PER MATCH", hint=hint)
+        _fail(clause, "CORRELATION_NOT_SUPPORTED", message, at=clause.spans.rows_per_match, hint=hint)
     if clause.show_timeouts:
         message = "SHOW TIMEOUT MATCHES can't be correlated"
-        _fail(clause, "CORRELATION_NOT_SUPPORTED", message, at="SHOW TIMEOUT MATCHES", hint=hint)
+        _fail(clause, "CORRELATION_NOT_SUPPORTED", message, at=clause.spans.timeouts, hint=hint)
 
 
 def _check_archive(clause: MatchRecognize) -> None:
@@ -84,7 +82,7 @@ def _check_archive(clause: MatchRecognize) -> None:
         if isinstance(node, PartitionStart | PartitionEnd):
             sign = "^" if isinstance(node, PartitionStart) else "$"
             message = f"{sign} can't be used in the archive side's PATTERN"
-            _fail(clause, "CORRELATION_NOT_SUPPORTED", message, at=sign, hint=hint)
+            _fail(clause, "CORRELATION_NOT_SUPPORTED", message, at=node.span, hint=hint)
     expressions = [measure.expression for measure in clause.measures]
     for expression in (*expressions, *(definition.condition for definition in clause.definitions)):
         for call in walk(expression):

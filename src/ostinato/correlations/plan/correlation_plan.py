@@ -9,7 +9,6 @@ from typing import NoReturn
 import pyarrow as pa
 
 from ostinato.clause.language.clause_binding import bind
-from ostinato.clause.language.clause_checks import last_mention
 from ostinato.clause.plan.match_plan import MatchPlan, make_plan, slot_name
 from ostinato.correlations.language.correlation import Correlation
 from ostinato.correlations.plan.correlation_names import ARCHIVE, LIVE, PairNames
@@ -170,7 +169,7 @@ def clocks_of(
                 "CORRELATION_KEYS",
                 f"the key columns '{live_key}' ({kinds[0]}) and '{archive_key}' ({kinds[1]}) differ in type",
                 text=plan.correlation.text,
-                span=last_mention(plan.correlation.text, "RECENT"),
+                span=plan.correlation.recent,
                 hint="cast one of them in a sub-query that feeds the clause",
             )
     return PairTimeColumns(live, archive)
@@ -213,6 +212,6 @@ def _check_region(plan: CorrelationPlan, kind: pa.DataType) -> None:
         "RECENT_DISTANCE",
         f"the rows are ordered by {kind}: the distance of RECENT is {wanted}",
         text=text,
-        span=last_mention(text, "RECENT"),
+        span=plan.correlation.recent,
         hint="INTERVAL '7' SECOND, 500 ROWS, or a number if a number orders the rows",
     )

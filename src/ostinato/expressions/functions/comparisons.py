@@ -22,6 +22,10 @@ _ARROW = {"=": pc.equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=
 _PYTHON = {"=": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 
+DIFFERENCE_HINT = (
+    "a difference of dates or times is an interval: compare it with INTERVAL '3' DAY, or take datediff(end, start)"
+)
+
 FEW_VALUES = 16
 """IN compares up to this many values one by one, and looks up more values together."""
 
@@ -33,13 +37,19 @@ def unify(site: Site, args: Sequence[Typed]) -> tuple[Typed, Typed]:
     if kind is None:
         raise site.mismatch(
             f"{t.spark_name(left.type)} and {t.spark_name(right.type)} don't compare with {site.name.upper()}",
-            "cast one side to the type of the other",
+            DIFFERENCE_HINT
+            if _is_interval_with_number(left.type, right.type)
+            else "cast one side to the type of the other",
         )
     if t.is_map(kind):
         raise site.mismatch("maps don't compare")
     if t.is_decimal(kind) and t.is_decimal(left.type) and t.is_decimal(right.type):
         return left, right  # compared exactly at any scale
     return implicit(left, kind, site.settings), implicit(right, kind, site.settings)
+
+
+def _is_interval_with_number(*kinds: pa.DataType) -> bool:
+    return any(kind in (t.DURATION, t.MONTHS) for kind in kinds) and any(map(t.is_numeric, kinds))
 
 
 def fit_literals(left: Typed, right: Typed, site: Site) -> tuple[Typed, Typed]:

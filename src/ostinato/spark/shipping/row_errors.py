@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from ostinato.errors import QueryError
+from ostinato.expressions.functions.comparisons import DIFFERENCE_HINT
 from ostinato.expressions.syntax import Expr
 from ostinato.rows.column_names import ERROR
 
@@ -13,6 +16,8 @@ RAISES = f"CASE WHEN {ERROR} IS NULL THEN TRUE ELSE CAST({_RAISED} AS BOOLEAN) E
 All other columns of such a row are NULL, so the conditions of a surrounding query would drop the row first. Spark
 doesn't reorder conditions that aren't deterministic, hence the uuid.
 """
+
+_INTERVAL_WITH_NUMBER = re.compile(r'("INTERVAL [A-Z ]+" and "(INT|BIGINT)")|("(INT|BIGINT)" and "INTERVAL)')
 
 _CODES = {
     "UNRESOLVED_ROUTINE": "UNKNOWN_FUNCTION",
@@ -30,4 +35,5 @@ def refusal(error: Exception, expr: Expr | None, text: str | None) -> QueryError
     code = next((ours for theirs, ours in _CODES.items() if str(condition).startswith(theirs)), "ANALYSIS_ERROR")
     message = str(error).strip().split("\n")[0].split(" SQLSTATE")[0].split(";")[0]
     message = message.split("] ", 1)[-1].rstrip(". ")
-    return QueryError(code, message, text=text, span=None if expr is None else expr.span)
+    hint = DIFFERENCE_HINT if _INTERVAL_WITH_NUMBER.search(message) else None
+    return QueryError(code, message, text=text, span=None if expr is None else expr.span, hint=hint)
