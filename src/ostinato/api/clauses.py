@@ -22,7 +22,7 @@ from ostinato.api.query import ColumnNames, LocalCall, Query, default_columns
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.options import known_names
 from ostinato.calls.shown_objects import short_repr
-from ostinato.clause.language.clause_parser import NO_DEFAULTS, DefaultColumns, parse_clause
+from ostinato.clause.language.clause_parser import NO_DEFAULTS, DefaultColumns
 from ostinato.clause.language.clause_query import ClauseQuery, as_clause_query
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import QueryError
@@ -82,10 +82,8 @@ class MatchRecognizeQuery(Query):
         from ostinato.spark.session.session_settings import session_settings
 
         spark_dataframe(df, hint="ost.match(query, table) answers it in this process")
-        settings, query = session_settings(df), self.clause_query
-        if settings.double_quoted_identifiers and isinstance(self.source, str) and query.text is None:
-            clause = parse_clause(self.source, double_quoted_identifiers=True, defaults=self.defaults)
-            query = ClauseQuery(clause).with_ids(self.options.ids)
+        settings = session_settings(df)
+        query = self.clause_query.under(settings)
         return selected_dataframe(query, match_dataframe(query.clause, df, self.options, settings))
 
     def local_options(self) -> ClauseOptions:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ostinato.errors import errors_quoting
 from ostinato.event_queries.language.event_binding import TypeArgument, bind_event_query, with_keys
+from ostinato.event_queries.language.event_parser import parse_event_query
 from ostinato.event_queries.language.event_query import BoundEventQuery, EventQuery, GroupColumn, ReturnMatches
 from ostinato.event_queries.workload_options import WorkloadOptions
 from ostinato.expressions.types import Settings
@@ -30,10 +31,18 @@ class EventRequest:
         """Whether the query lists matches. Others give aggregates over all of them."""
         return isinstance(self.query.returns, ReturnMatches)
 
-    def bound(self, columns: Sequence[str], *, case_sensitive: bool = False) -> BoundEventQuery:
-        """The query, bound to the columns of its input."""
+    def bound(self, columns: Sequence[str], settings: Settings = Settings()) -> BoundEventQuery:
+        """The query as a session with these settings reads it, bound to the columns of its input."""
+        query, quotes = self.query, settings.double_quoted_identifiers
+        if quotes and query.text is not None:
+            query = parse_event_query(query.text, double_quoted_identifiers=True)
         return bind_event_query(
-            with_keys(self.query, self.keys), columns, case_sensitive=case_sensitive, type=self.type, time=self.time
+            with_keys(query, self.keys),
+            columns,
+            case_sensitive=settings.case_sensitive,
+            double_quoted_identifiers=quotes,
+            type=self.type,
+            time=self.time,
         )
 
 
@@ -42,7 +51,7 @@ def bound_queries(queries: Sequence[EventRequest], columns: Sequence[str], setti
     bounds = []
     for request in queries:
         with errors_quoting(request.query.text):
-            bounds.append(request.bound(columns, case_sensitive=settings.case_sensitive))
+            bounds.append(request.bound(columns, settings))
     return bounds
 
 

@@ -14,9 +14,8 @@ class Cursor:
 
     def __init__(self, text: str, *, double_quoted_identifiers: bool = False) -> None:
         self.text = text
-        self.tokens = tokenize(text)
+        self.tokens = tokenize(text, double_quoted_identifiers=double_quoted_identifiers)
         self.at = 0
-        self.double_quoted_identifiers = double_quoted_identifiers
 
     @property
     def token(self) -> Token:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ostinato.errors import QueryError, Span
 
@@ -32,7 +32,7 @@ class Token:
 
     @property
     def is_name(self) -> bool:
-        """A word or an identifier in back quotes."""
+        """A word or a quoted identifier."""
         return self.kind in (Kind.WORD, Kind.BACK_QUOTED)
 
     @property
@@ -53,13 +53,16 @@ MAX_NUMBER_CHARACTERS = 1000
 _QUOTES = {"'": Kind.STRING, '"': Kind.DOUBLE_QUOTED, "`": Kind.BACK_QUOTED}
 
 
-def tokenize(text: str) -> list[Token]:
-    """All tokens and a closing END.
+def tokenize(text: str, *, double_quoted_identifiers: bool = False) -> list[Token]:
+    """All tokens and a closing END. With `double_quoted_identifiers`, double quotes are the same as back quotes.
 
     >>> [token.text for token in tokenize("A.price >= 1.5 -- a comment")]
     ['A', '.', 'price', '>=', '1.5', '']
     """
-    return [*_tokens(text), Token(Kind.END, "", Span(len(text), len(text)))]
+    tokens = [*_tokens(text), Token(Kind.END, "", Span(len(text), len(text)))]
+    if not double_quoted_identifiers:
+        return tokens
+    return [replace(token, kind=Kind.BACK_QUOTED) if token.kind is Kind.DOUBLE_QUOTED else token for token in tokens]
 
 
 def first_token(text: str) -> Token:

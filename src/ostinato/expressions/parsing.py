@@ -25,13 +25,13 @@ _BINARY: tuple[dict[str, str], ...] = (  # loosest first, below the comparisons
 _COMPARISONS = {"=": "=", "==": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
 
 
-def parse_expression(text: str) -> Expr:
+def parse_expression(text: str, *, double_quoted_identifiers: bool = False) -> Expr:
     """The tree of the text, which is one expression.
 
     >>> parse_expression("A.price > 1.1 * PREV(price)").op
     '>'
     """
-    cursor = Cursor(text)
+    cursor = Cursor(text, double_quoted_identifiers=double_quoted_identifiers)
     expr = ExpressionParser(cursor).expression()
     cursor.expect_end("the expression")
     return expr

@@ -76,7 +76,7 @@ class PrimaryParser(ABC):
             return Literal("number", cursor.take().text, token.span)
         if token.kind is Kind.STRING:
             return self._string()
-        if token.kind is Kind.DOUBLE_QUOTED and not (cursor.double_quoted_identifiers or cursor.ahead().upper == "."):
+        if token.kind is Kind.DOUBLE_QUOTED and cursor.ahead().upper != ".":
             return Literal("string", cursor.take().text, token.span)
         if token.kind in (Kind.WORD, Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED):
             return self._word()

@@ -33,6 +33,13 @@ class Settings:
     double_quoted_identifiers: bool = False
     case_sensitive: bool = False
 
+    def fold(self, name: str) -> str:
+        """Equal texts for names of tables, columns and fields that are the same."""
+        return name if self.case_sensitive else name.lower()
+
+    def same_name(self, one: str, other: str) -> bool:
+        return self.fold(one) == self.fold(other)
+
     @property
     def timestamp(self) -> pa.DataType:
         """TIMESTAMP in this session's time zone."""

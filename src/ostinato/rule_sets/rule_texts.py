@@ -45,12 +45,13 @@ def read_rule(text: str, declared: Declaration) -> RuleQuery:
             "RULE_OF_OTHER_KIND", f"this rule is {_ARTICLES[kind]}, and this stream takes {declared_kinds}", hint=hint
         )
     if kind == "clause":
-        return RuleQuery(as_clause_query(text, DefaultColumns(declared.keys, declared.time)))
+        query = as_clause_query(text, DefaultColumns(declared.keys, declared.time))
+        return RuleQuery(query.under(declared.settings))
     funnel = read_funnel(text, declared.keys, declared.time)
     names, case_sensitive = declared.schema.names, declared.settings.case_sensitive
     input_time(funnel, names, case_sensitive)
     order = over_columns(funnel_order(funnel), ColumnLookup(names, case_sensitive))
-    return RuleQuery(ClauseQuery(funnel_clause(funnel)), order)
+    return RuleQuery(ClauseQuery(funnel_clause(funnel)).under(declared.settings), order)
 
 
 _ARTICLES = {"clause": "a clause", "funnel": "a funnel", "event query": "an event query"}

@@ -240,6 +240,14 @@ def test_double_quotes_follow_the_session(spark: SparkSession) -> None:
     assert rows(ost.sql(query, spark=spark)) == [("id", "a")]
     quoted = session_with(spark, ansi__doubleQuotedIdentifiers="true")
     assert rows(ost.sql(query, spark=quoted)) == [(0, "a")]
+    one = quoted.sql("SELECT 1 AS id, 'A' AS kind")
+    assert rows(ost.sql('SELECT "m"."x" FROM "one" ' + query[query.index("MATCH_") :] + ' AS "m"', one=one)) == [(1,)]
+    event = ost.events(
+        'PATTERN SEQ(A a) WHERE "id" = 1 RETURN COUNT(*) AS n', type={"A": """"kind" = 'A'"""}, time="id"
+    )
+    assert [int(row[0]) for row in rows(one.transform(event))] == [1]
+    quoted.conf.set("spark.sql.ansi.enabled", "false")  # Spark reads the setting only with the other one
+    assert rows(ost.sql(query, spark=quoted)) == [("id", "a")]
 
 
 def test_case_follows_the_session(spark: SparkSession) -> None:
@@ -254,6 +262,10 @@ def test_case_follows_the_session(spark: SparkSession) -> None:
     assert rows(shown) == [(1, "small", "small", "large")]
     with pytest.raises(ost.QueryError, match="UNKNOWN_COLUMN"):
         two.transform(ost.match_recognize("ORDER BY ID MEASURES LAST(v) AS x PATTERN (A)"))
+    clause = "MATCH_RECOGNIZE (ORDER BY id MEASURES LAST(v) AS x PATTERN (A))"
+    tables = {"t": two, "T": strict.sql("SELECT 2 AS id, 'other' AS v")}
+    assert rows(ost.sql(f"SELECT x FROM T {clause}", **tables)) == [("other",)]
+    assert rows(ost.sql(f"SELECT x, id FROM t {clause} JOIN T", **tables)) == [("small", 2)]
     lax = spark.sql("SELECT 1 AS id, 'small' AS Value")
     result = lax.transform(ost.match_recognize("order by ID measures last(vAlUe) as x pattern (a)"))
     assert rows(result) == [("small",)]

@@ -18,7 +18,7 @@ from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import QueryError, Span, errors_quoting
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.evaluate import evaluate
-from ostinato.expressions.lexer import Kind, first_token
+from ostinato.expressions.lexer import Kind, first_token, tokenize
 from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import ColumnRef, Expr, Field, Name, rebuild
 from ostinato.expressions.types import Settings
@@ -38,6 +38,21 @@ class ClauseQuery:
     def with_ids(self, ids: IdColumns) -> ClauseQuery:
         """The query whose clause also has these columns."""
         return replace(self, clause=replace(self.clause, ids=ids)) if ids != self.clause.ids else self
+
+    def under(self, settings: Settings) -> ClauseQuery:
+        """The query as a session with these settings reads its text."""
+        text = self.text or self.clause.text
+        if not settings.double_quoted_identifiers or text is None:
+            return self
+        query, written = _read_text(text, NO_DEFAULTS, True), self.clause
+        clause = replace(
+            query.clause,
+            partition_by=query.clause.partition_by or written.partition_by,
+            order_by=query.clause.order_by or written.order_by,
+            ids=written.ids,
+            input_name=written.input_name,
+        )
+        return replace(query, clause=clause)
 
     def select(self, output: pa.Table, settings: Settings) -> pa.Table:
         """The selected columns of the clause's rows."""
@@ -110,7 +125,8 @@ class ClauseQuery:
         first, *fields = expr.parts
         if fields and self.alias is not None and first.text.lower() == self.alias.lower():
             first, *fields = fields
-        column = next((name for name in columns if name.lower() == first.text.lower()), None)
+        same = [name for name in columns if name.lower() == first.text.lower()]
+        column = next((name for name in same if name == first.text), next(iter(same), None))
         if column is None:
             raise QueryError("UNKNOWN_COLUMN", f"the clause gives no column '{first.text}'", span=expr.span)
         result: Expr = ColumnRef((Name(column, True),), expr.span)
@@ -135,19 +151,21 @@ def as_clause_query(query: str | MatchRecognize, defaults: DefaultColumns = NO_D
 
 
 @functools.lru_cache(maxsize=128)  # one call reads its text two or three times: for its errors, then to run
-def _read_text(text: str, defaults: DefaultColumns) -> ClauseQuery:
+def _read_text(text: str, defaults: DefaultColumns, quotes: bool = False) -> ClauseQuery:
+    """`quotes`: whether double quotes enclose names."""
     if first_token(text).upper not in ("SELECT", "WITH", "FROM"):
-        return ClauseQuery(parse_clause(text, defaults=defaults))
-    return _read_select(text, defaults)
+        return ClauseQuery(parse_clause(text, defaults=defaults, double_quoted_identifiers=quotes))
+    return _read_select(text, defaults, quotes)
 
 
-def _read_select(text: str, defaults: DefaultColumns) -> ClauseQuery:
-    clauses = read_statement(text).clauses
-    cursor = Cursor(text)
+def _read_select(text: str, defaults: DefaultColumns, quotes: bool) -> ClauseQuery:
+    clauses = read_statement(text, Settings(double_quoted_identifiers=quotes)).clauses
+    cursor = Cursor(text, double_quoted_identifiers=quotes)
     if len(clauses) != 1 or not cursor.accept("SELECT"):
         _refuse(text, clauses[1].span if len(clauses) > 1 else cursor.tokens[0 if clauses else -1].span)
     clause = clauses[0]
-    named = [token for token in Cursor(text[clause.input.start : clause.input.end]).tokens[:-1] if token.upper != "AS"]
+    source = tokenize(text[clause.input.start : clause.input.end], double_quoted_identifiers=quotes)
+    named = [token for token in source[:-1] if token.upper != "AS"]
     if len(named) > 2 or any(token.kind not in (Kind.WORD, Kind.BACK_QUOTED) for token in named):
         _refuse(text, clause.input)
     items = read_items(cursor)
@@ -164,7 +182,12 @@ def _read_select(text: str, defaults: DefaultColumns) -> ClauseQuery:
     cursor.accept(";")
     if cursor.token.kind is not Kind.END:
         _refuse(text, cursor.token.span)
-    body = parse_clause(text[clause.body.start : clause.body.end], input_name=clause.input_name, defaults=defaults)
+    body = parse_clause(
+        text[clause.body.start : clause.body.end],
+        input_name=clause.input_name,
+        defaults=defaults,
+        double_quoted_identifiers=quotes,
+    )
     return ClauseQuery(body, items, alias, columns, text)
 
 

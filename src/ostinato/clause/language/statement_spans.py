@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from ostinato.errors import QueryError, Span
 from ostinato.expressions.lexer import Kind, tokenize
+from ostinato.expressions.types import Settings
 
 END_OF_FROM = frozenset("WHERE GROUP HAVING ORDER LIMIT OFFSET WINDOW CLUSTER DISTRIBUTE SORT QUALIFY".split())
 SET_OPERATIONS = frozenset("UNION INTERSECT EXCEPT MINUS".split())
@@ -63,6 +64,8 @@ class Statement:
     text: str
     clauses: tuple[Clause, ...]
     tables: tuple[TableName, ...]
+    settings: Settings = Settings()
+    """The session's rules for quotes and names."""
 
     @property
     def is_clause_alone(self) -> bool:
@@ -70,8 +73,9 @@ class Statement:
         if len(self.clauses) != 1:
             return False
         span = self.clauses[0].span
+        quotes = self.settings.double_quoted_identifiers
         before = [token.upper for token in tokenize(self.text[: span.start])]
-        behind = tokenize(self.text[span.end :])
+        behind = tokenize(self.text[span.end :], double_quoted_identifiers=quotes)
         names = [token for token in behind[:-1] if token.upper != "AS"]
         is_alias = len(names) == 1 and names[0].is_name and names[0].upper not in NO_ALIAS
         return before == ["SELECT", "*", "FROM", ""] and len(behind) <= 3 and (len(behind) == 1 or is_alias)
@@ -89,7 +93,7 @@ class _Scope:
     common: list[CommonTable] = field(default_factory=list)
 
 
-def read_statement(text: str) -> Statement:
+def read_statement(text: str, settings: Settings = Settings()) -> Statement:
     """Finds the outermost clauses and the plain table names outside of them.
 
     >>> statement = read_statement("SELECT * FROM trades MATCH_RECOGNIZE (PATTERN (A)) AS m JOIN x ON true")
@@ -99,13 +103,14 @@ def read_statement(text: str) -> Statement:
     >>> [table.name for table in statement.tables]
     ['x']
     """
-    return _StatementReader(text).read()
+    return _StatementReader(text, settings).read()
 
 
 class _StatementReader:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, settings: Settings) -> None:
         self.text = text
-        self.tokens = tokenize(text)
+        self.settings = settings
+        self.tokens = tokenize(text, double_quoted_identifiers=settings.double_quoted_identifiers)
         self.closing = self._matching_parentheses()
         self.clauses: list[Clause] = []
         self.tables: list[TableName] = []
@@ -127,7 +132,7 @@ class _StatementReader:
 
     def read(self) -> Statement:
         self._read(0, len(self.tokens) - 1, [_Scope(is_query=False)])
-        return Statement(self.text, tuple(self.clauses), self._plain_tables())
+        return Statement(self.text, tuple(self.clauses), self._plain_tables(), self.settings)
 
     def _read(self, at: int, end: int, scopes: list[_Scope]) -> None:
         """Reads the tokens `at:end`, which lie in the last of the scopes."""
@@ -186,7 +191,7 @@ class _StatementReader:
         token, after = self.tokens[at], self.tokens[min(at + 1, len(self.tokens) - 1)]
         if not token.is_name or after.upper in (".", "(") or scope.values_list:
             return
-        if any(common.name.lower() == token.name.lower() for each in scopes for common in each.common):
+        if any(self.settings.same_name(common.name, token.name) for each in scopes for common in each.common):
             return
         aliased = after.upper == "AS" or (after.is_name and after.upper not in NO_ALIAS)
         self.tables.append(TableName(token.name, token.span, aliased))

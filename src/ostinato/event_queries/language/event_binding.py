@@ -35,16 +35,17 @@ def bind_event_query(
     columns: Sequence[str],
     *,
     case_sensitive: bool = False,
+    double_quoted_identifiers: bool = False,
     type: TypeArgument = None,
     time: str | None = None,
 ) -> BoundEventQuery:
     """Resolves every name; raises QueryError with a caret for names that can't be resolved.
 
     `type` and `time` are used if the text has no TYPE or TIME. Names of variables and types are case-sensitive; columns
-    follow `case_sensitive`.
+    follow `case_sensitive`. `double_quoted_identifiers` is for the conditions in `type`.
     """
     check_event_query(query)
-    query = _completed(query, type, time)
+    query = _completed(query, type, time, double_quoted_identifiers)
     names = EventNames(query, tuple(columns), case_sensitive)
     if query.time is None:
         raise QueryError(
@@ -73,13 +74,14 @@ def bind_event_query(
     )
 
 
-def _completed(query: EventQuery, types: TypeArgument, time: str | None) -> EventQuery:
+def _completed(query: EventQuery, types: TypeArgument, time: str | None, quotes: bool) -> EventQuery:
     if query.time is None and time is not None:
         query = replace(query, time=Name(time, quoted=True))
     if query.types is None and types is not None:
         if isinstance(types, str):
             return replace(query, types=TypeColumn(Name(types, quoted=True)))
-        conditions = ((name, _without_spans(parse_expression(text))) for name, text in types.items())
+        parsed = {name: parse_expression(text, double_quoted_identifiers=quotes) for name, text in types.items()}
+        conditions = ((name, _without_spans(condition)) for name, condition in parsed.items())
         return replace(query, types=tuple(TypeDefinition(name, condition) for name, condition in conditions))
     return query
 

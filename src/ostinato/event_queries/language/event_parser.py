@@ -48,7 +48,7 @@ def is_event_text(text: str) -> bool:
     return True
 
 
-def parse_event_query(text: str) -> EventQuery:
+def parse_event_query(text: str, *, double_quoted_identifiers: bool = False) -> EventQuery:
     """The query, checked as far as it can be without an input.
 
     >>> query = parse_event_query(
@@ -57,7 +57,7 @@ def parse_event_query(text: str) -> EventQuery:
     >>> [item.name for item in query.returns.items]
     ['count(*)', 'sum(t.duration)']
     """
-    cursor = Cursor(text)
+    cursor = Cursor(text, double_quoted_identifiers=double_quoted_identifiers)
     query = _QueryParser(cursor).query()
     cursor.expect_end("the query", hint=f"the order is: {_ORDER}")
     check_event_query(query)

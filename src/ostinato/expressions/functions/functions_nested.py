@@ -91,7 +91,7 @@ def plan_field(site: Site, base: Typed, name: str) -> Typed:
     if not t.is_struct(base.type):
         raise site.mismatch(f"{t.spark_name(base.type)} has no field '{name}'")
     names = [field.name for field in base.type]
-    same = [n for n in names if n == name or (not site.settings.case_sensitive and n.lower() == name.lower())]
+    same = [n for n in names if site.settings.same_name(n, name)]
     if len(same) != 1:
         hint = did_you_mean(name, names) if not same else "the name fits several fields"
         raise QueryError("UNKNOWN_COLUMN", f"there is no field '{name}'", hint=hint, span=site.span)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +30,7 @@ from ostinato.spark.clause.clause_options import MEMORY_BUDGET_BYTES, BatchOptio
 from ostinato.spark.correlations.correlation_dataframe import check_only_limits, pairs_of
 from ostinato.spark.correlations.correlation_sql import correlation_pieces, written_alike
 from ostinato.spark.correlations.own_archive_stream import OwnArchiveTerms, correlate_stream
-from ostinato.spark.session.session_settings import check_spark, session_settings
+from ostinato.spark.session.session_settings import check_spark, session_settings, settings_of
 from ostinato.spark.shipping.sql_with_frames import Args, Piece, ask_spark
 from ostinato.spark.statements.statement_arguments import check_tables, parameter_values
 from ostinato.spark.streams.stream_history import check_history
@@ -134,7 +134,8 @@ def _session_of(tables: Mapping[str, DataFrame]) -> SparkSession:
 class _Answerer:
     def __init__(self, spark: SparkSession, tables: Mapping[str, DataFrame], options: ClauseOptions) -> None:
         self.spark = spark
-        self.tables = {name.lower(): table for name, table in tables.items()}
+        self.settings = settings_of(spark)
+        self.tables = {self.settings.fold(name): table for name, table in tables.items()}
         self.options = options
 
     def of_history(self) -> _Answerer:
@@ -150,7 +151,7 @@ class _Answerer:
         return _Answerer(self.spark, tables, replace(self.options, history=None))
 
     def answer(self, text: str, args: Args) -> DataFrame:
-        statement = read_statement(text)
+        statement = read_statement(text, self.settings)
         if statement.is_clause_alone:  # SELECT * FROM input MATCH_RECOGNIZE ( ... )
             return self._matches(statement, statement.clauses[0], args)
         pieces: list[Piece] = []
@@ -174,9 +175,10 @@ class _Answerer:
             pieces.append((clause.span, f"{{{name}}}"))
         names = list(self.tables)
         for table in statement.tables:
-            if table.name.lower() in self.tables:
-                name = f"ost_table{names.index(table.name.lower())}"
-                frames[name] = self.tables[table.name.lower()]
+            key = self.settings.fold(table.name)
+            if key in self.tables:
+                name = f"ost_table{names.index(key)}"
+                frames[name] = self.tables[key]
                 alias = "" if table.aliased else f" AS {text[table.span.start : table.span.end]}"
                 pieces.append((table.span, f"{{{name}}}{alias}"))
         rest = _args_outside(args, text, [clause.span for clause in statement.clauses])
@@ -210,9 +212,10 @@ class _Answerer:
         """The input of the clause."""
         text = statement.text
         written = text[clause.input.start : clause.input.end]
-        if written.lower() in self.tables and not any(t.name.lower() == written.lower() for t in clause.tables):
-            return self.tables[written.lower()]
-        common = _needed(text, written, clause.tables)
+        fold = self.settings.fold
+        if fold(written) in self.tables and not any(fold(table.name) == fold(written) for table in clause.tables):
+            return self.tables[fold(written)]
+        common = _needed(text, written, clause.tables, fold)
         if any(table.span.start <= clause.span.start < table.span.end for level in common for table in level):
             raise QueryError(
                 "CORRELATED_INPUT",
@@ -238,20 +241,22 @@ class _Answerer:
             raise
 
 
-def _needed(text: str, written: str, tables: tuple[CommonTable, ...]) -> list[list[CommonTable]]:
+def _needed(
+    text: str, written: str, tables: tuple[CommonTable, ...], fold: Callable[[str], str]
+) -> list[list[CommonTable]]:
     """The common tables that the input names, directly or through other tables, by level.
 
     A table of an inner level hides one of the same name in an outer level, but may read it.
     """
     needed: list[CommonTable] = []
-    mentions = {token.name.lower() for token in tokenize(written)}
+    mentions = {fold(token.name) for token in tokenize(written)}
     for common in reversed(tables):
-        if common.name.lower() in mentions:
+        if fold(common.name) in mentions:
             needed.append(common)
-            mentions |= {token.name.lower() for token in tokenize(text[common.span.start : common.span.end])}
+            mentions |= {fold(token.name) for token in tokenize(text[common.span.start : common.span.end])}
     levels: list[list[CommonTable]] = []
     for common in reversed(needed):
-        if not levels or any(common.name.lower() == other.name.lower() for other in levels[-1]):
+        if not levels or any(fold(common.name) == fold(other.name) for other in levels[-1]):
             levels.append([])
         levels[-1].append(common)
     return levels

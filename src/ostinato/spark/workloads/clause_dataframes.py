@@ -42,7 +42,9 @@ class SparkClauses:
     ) -> None:
         """Raises BOUND_NOT_SUPPORTED for a query with a bound whose state can't be shed, and the errors of clauses."""
         own = request.for_queries(names)
-        workload = ClauseWorkload(tuple(queries), tuple(names), df, session_settings(df), options, own)
+        settings = session_settings(df)
+        read = tuple(query.under(settings) for query in queries)
+        workload = ClauseWorkload(read, tuple(names), df, settings, options, own)
         self.operators: list[ClauseOperator] = (
             stream_operators(workload) if df.isStreaming else _batch_operators(workload)
         )
