@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ostinato.errors import QueryError
+from ostinato.expressions.argument_parser import MAX_DEPTH
 from ostinato.expressions.parsing import MAX_CHAIN, parse_expression
-from ostinato.expressions.primary_parser import MAX_DEPTH
 from ostinato.expressions.render import render_expression
 
 
@@ -32,6 +32,24 @@ from ostinato.expressions.render import render_expression
         ("x -> x + 1", "x -> (x + 1)"),
         ("FINAL last(a.b)", "FINAL last(a.b)"),
         ("substring(a FROM 2 FOR 3)", "substring(a, 2, 3)"),
+        ("substring(a)", "substring(a)"),
+        ("overlay(a PLACING b FROM 2 FOR 3)", "overlay(a, b, 2, 3)"),
+        ("overlay(a, b, 2)", "overlay(a, b, 2)"),
+        ("trim(a)", "trim(a)"),
+        ("trim(b, a)", "trim(b, a)"),
+        ("trim(b FROM a)", "trim(b, a)"),
+        ("trim(BOTH FROM a)", "trim(a)"),
+        ("trim(BOTH 'b' FROM a)", "trim('b', a)"),
+        ("trim(LEADING b FROM a)", "ltrim(b, a)"),
+        ("trim(TRAILING (b || c) FROM a)", "rtrim((b || c), a)"),
+        ("trim(leading) || trim(both || a)", "(trim(leading) || trim((both || a)))"),  # columns of these names
+        ("a LIKE ANY ('x', b)", "(a LIKE ANY ('x', b))"),
+        ("a ILIKE SOME ('x') OR c", "((a ILIKE ANY ('x')) OR c)"),
+        ("a NOT LIKE ANY ('x', 'y')", "(NOT (a LIKE ALL ('x', 'y')))"),
+        ("a NOT LIKE ALL ('x', 'y')", "(NOT (a LIKE ANY ('x', 'y')))"),
+        ("a LIKE any(b, 1)", "(a LIKE ANY (b, 1))"),
+        ("a = 'b' /* and */ 'c' AND d", "((a = 'b' 'c') AND d)"),
+        ("""'a' "b" r'c'""", """'a' "b" r'c'"""),
         ("INTERVAL 1 day 2 hours", "INTERVAL 1 day 2 hours"),
     ],
 )
@@ -46,6 +64,10 @@ def test_precedence_and_forms(text: str, tree: str) -> None:
         ("a b", "SYNTAX_ERROR", "b"),
         ("a IN ()", "SYNTAX_ERROR", ""),
         ("()", "SYNTAX_ERROR", "("),
+        ("a LIKE ANY ()", "SYNTAX_ERROR", ""),
+        ("trim(BOTH 'x', a)", "SYNTAX_ERROR", ","),
+        ("overlay(a PLACING b)", "SYNTAX_ERROR", ")"),
+        ("'a' x'00'", "SYNTAX_ERROR", "x'00'"),
         ("sum(a) OVER (PARTITION BY b)", "UNSUPPORTED_IN_CLAUSE", "OVER"),
         ("a IN (SELECT 1)", "UNSUPPORTED_IN_CLAUSE", "SELECT"),
     ],

@@ -37,11 +37,12 @@ Unions = Mapping[str, frozenset[str]]
 
 _IS_FORMS = ("is null", "is true", "is false", "is unknown", "is distinct from")
 _NEGATABLE = (*_IS_FORMS, "in", "between", "like", "ilike", "rlike")
+_SEVERAL_PATTERNS = ("like any", "like all", "ilike any", "ilike all")
 _LEVELS: tuple[tuple[str, ...], ...] = (  # loosest first
     ("or",),
     ("and",),
     ("not",),
-    ("=", "<>", "<", "<=", ">", ">=", "<=>", *_NEGATABLE),
+    ("=", "<>", "<", "<=", ">", ">=", "<=>", *_NEGATABLE, *_SEVERAL_PATTERNS),
     ("|",),
     ("^",),
     ("&",),
@@ -139,6 +140,9 @@ def _operator(expr: Operator, inner: Callable[[Expr], str]) -> str:
         return f" {expr.op.upper()} ".join(tight(arg, level + 1) for arg in expr.args)
     if expr.op == "not":
         return f"NOT {tight(expr.args[0], _NOT)}"
+    if expr.op in _SEVERAL_PATTERNS:
+        value, *patterns = expr.args
+        return f"{tight(value, level + 1)} {expr.op.upper()} ({', '.join(map(inner, patterns))})"
     if expr.op in _NEGATABLE:
         return _keyword_form(expr.op, [tight(arg, level + 1) for arg in expr.args], "")
     if level == _UNARY:

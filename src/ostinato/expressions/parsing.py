@@ -23,6 +23,7 @@ _BINARY: tuple[dict[str, str], ...] = (  # loosest first, below the comparisons
     {"*": "*", "/": "/", "%": "%", "DIV": "div"},
 )
 _COMPARISONS = {"=": "=", "==": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
+_QUANTIFIERS = {"ANY": "any", "SOME": "any", "ALL": "all"}
 
 
 def parse_expression(text: str, *, double_quoted_identifiers: bool = False) -> Expr:
@@ -125,11 +126,25 @@ class ExpressionParser(PrimaryParser):
         else:
             word = cursor.take().upper
             op = {"REGEXP": "rlike"}.get(word, word.lower())
+            if op in ("like", "ilike") and cursor.token.upper in _QUANTIFIERS and cursor.ahead().upper == "(":
+                return self._any_or_all(left, op, negated)
             args = [left, self.operand()]
             if cursor.accept("ESCAPE"):
                 args.append(self.operand())
             result = Operator(op, tuple(args), span_over(left, args[-1]))
         return Operator("not", (result,), result.span) if negated else result
+
+    def _any_or_all(self, left: Expr, op: str, negated: bool) -> Expr:
+        """`x LIKE ANY (patterns)`. NOT LIKE ANY: the text doesn't match all of them. NOT LIKE ALL: it matches none."""
+        cursor = self.cursor
+        matches_any = (_QUANTIFIERS[cursor.take().upper] == "any") is not negated
+        cursor.expect("(")
+        patterns = self._list()
+        if not patterns:
+            cursor.fail(f"{op.upper()} ANY and ALL need at least one pattern")
+        span = span_over(left, patterns[-1])
+        result = Operator(f"{op} {'any' if matches_any else 'all'}", (left, *patterns), span)
+        return Operator("not", (result,), span) if negated else result
 
     def _binary(self, level: int) -> Expr:
         """Precedence climbing: one Python frame for all levels, so that deep text doesn't overflow Python's stack."""

@@ -5,12 +5,10 @@ Spark's grammar calls them primary expressions. `parsing.py` adds the operators 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 from ostinato.errors import Span
+from ostinato.expressions.argument_parser import MAX_DEPTH, ArgumentParser, Arguments
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.lexer import Kind
 from ostinato.expressions.syntax import (
@@ -25,17 +23,10 @@ from ostinato.expressions.syntax import (
     Literal,
     Name,
     Parameter,
-    Star,
     Subscript,
     string_literal,
 )
 from ostinato.expressions.type_texts import read_interval, read_type
-
-MAX_DEPTH = 50
-"""Largest depth of nested expressions. Deeper text would overflow Python's stack."""
-
-MAX_LIST = 10_000
-"""Largest number of values in a list, such as that of IN."""
 
 _TYPED_LITERALS = {
     "DATE": "date",
@@ -46,38 +37,19 @@ _TYPED_LITERALS = {
 _NOT_A_NAME = frozenset("AND OR NOT THEN WHEN ELSE END AS FROM IN IS LIKE BETWEEN SELECT WHERE".split())
 
 
-class PrimaryParser(ABC):
+class PrimaryParser(ArgumentParser):
     """Reads primary expressions. The subclass, which knows operators, reads the expressions inside them."""
 
     def __init__(self, cursor: Cursor) -> None:
-        self.cursor = cursor
-        self.depth = 0
+        super().__init__(cursor)
         self.parameters: list[tuple[str, ...]] = []
-
-    @abstractmethod
-    def expression(self) -> Expr:
-        """An expression of any kind."""
-
-    @abstractmethod
-    def operand(self) -> Expr:
-        """An operand of a comparison: arithmetic, but neither comparisons nor AND, OR, NOT."""
-
-    @contextmanager
-    def _deeper(self) -> Iterator[None]:
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            self.cursor.fail(f"expressions nest at most {MAX_DEPTH} levels deep", code="TOO_DEEP")
-        yield
-        self.depth -= 1
 
     def primary(self) -> Expr:
         cursor, token = self.cursor, self.cursor.token
         if token.kind is Kind.NUMBER:
             return Literal("number", cursor.take().text, token.span)
-        if token.kind is Kind.STRING:
+        if self._at_string():
             return self._string()
-        if token.kind is Kind.DOUBLE_QUOTED and cursor.ahead().upper != ".":
-            return Literal("string", cursor.take().text, token.span)
         if token.kind in (Kind.WORD, Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED):
             return self._word()
         if token.upper == "*":
@@ -87,9 +59,20 @@ class PrimaryParser(ABC):
         return self._parenthesised()
 
     def _string(self) -> Expr:
+        """A string. Strings in a row are one: `'a' 'b'` is 'ab'."""
         token = self.cursor.take()
-        kind = "binary" if token.text[0] in "xX" else "string"
-        return Literal(kind, token.text, token.span)
+        if token.text[0] in "xX":
+            return Literal("binary", token.text, token.span)
+        texts, span = [token.text], token.span
+        while self._at_string() and self.cursor.token.text[0] not in "xX":
+            following = self.cursor.take()
+            texts.append(following.text)
+            span = span.to(following.span)
+        return Literal("string", " ".join(texts), span)
+
+    def _at_string(self) -> bool:
+        kind, is_qualifier = self.cursor.token.kind, self.cursor.ahead().upper == "."
+        return kind is Kind.STRING or (kind is Kind.DOUBLE_QUOTED and not is_qualifier)
 
     def _word(self) -> Expr:
         cursor, token = self.cursor, self.cursor.token
@@ -148,82 +131,15 @@ class PrimaryParser(ABC):
         distinct = cursor.accept("DISTINCT")
         if not distinct and cursor.sees("ALL") and cursor.ahead().upper not in (")", ","):
             cursor.take()
-        args = self._special_arguments(name) if not distinct else None
-        if args is None and name == "struct":
+        if name == "struct":
             name, args = "named_struct", [] if cursor.accept(")") else self._fields()
-        elif args is None:
-            args = self._list()
+        else:
+            name, args = Arguments(name, self._list()) if distinct else self._arguments(name)
         call = Call(name, tuple(args), distinct, semantics, token.span.to(cursor.tokens[cursor.at - 1].span))
         for word in ("OVER", "FILTER", "WITHIN"):
             if cursor.sees(word) and cursor.ahead().upper in ("(", "GROUP"):
                 cursor.fail(f"{word} can't be used in a pattern query", code="UNSUPPORTED_IN_CLAUSE")
         return call
-
-    def _special_arguments(self, name: str) -> list[Expr] | None:
-        """The keyword forms: COUNT(*), COUNT(A.*), SUBSTRING(x FROM a FOR b), POSITION(a IN b)."""
-        cursor = self.cursor
-        if cursor.sees("*", ")"):
-            star = Star(None, cursor.take().span)
-            cursor.expect(")")
-            return [star]
-        if cursor.ahead().upper == "." and cursor.ahead(2).upper == "*":
-            qualifier, span = cursor.name("a variable")
-            cursor.expect(".")
-            end = cursor.expect("*")
-            cursor.expect(")")
-            return [Star(qualifier, span.to(end.span))]
-        named = cursor.token.kind in (Kind.WORD, Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED)
-        if name == "classifier" and named and cursor.ahead().upper == ")":
-            variable, span = cursor.name("a variable")
-            cursor.expect(")")
-            return [ColumnRef((variable,), span)]
-        if name not in ("substring", "substr", "position", "trim", "overlay") or cursor.sees(")"):
-            return None
-        if name == "trim" and cursor.token.upper in ("BOTH", "LEADING", "TRAILING"):
-            cursor.fail(
-                "TRIM(... FROM ...) isn't supported", hint="write btrim(text, characters)", code="UNSUPPORTED_IN_CLAUSE"
-            )
-        with self._deeper():
-            first = self.operand() if name == "position" else self.expression()
-        args = [first]
-        if name == "position" and cursor.accept("IN"):
-            args.append(self.expression())
-        elif name in ("substring", "substr") and cursor.accept("FROM"):
-            args.append(self.expression())
-            if cursor.accept("FOR"):
-                args.append(self.expression())
-        while cursor.accept(","):
-            args.append(self.expression())
-        cursor.expect(")")
-        return args
-
-    def _list(self) -> list[Expr]:
-        """Expressions separated by commas; steps over the closing parenthesis."""
-        cursor = self.cursor
-        items: list[Expr] = []
-        if cursor.accept(")"):
-            return items
-        while True:
-            items.append(self._listed_literal() or self.expression())
-            if self._ends_list(len(items)):
-                return items
-
-    def _ends_list(self, count: int) -> bool:
-        """Steps over the closing parenthesis or a comma behind value number `count`; whether the list ends there."""
-        if self.cursor.accept(")"):
-            return True
-        self.cursor.expect(",", hint="the list is closed by ')'")
-        if count >= MAX_LIST:
-            hint = "put the values into a table and join it before matching"
-            self.cursor.fail(f"a list has at most {MAX_LIST:,} values", code="TOO_MANY_VALUES", hint=hint)
-        return False
-
-    def _listed_literal(self) -> Expr | None:
-        """A number or string that stands alone in a list: a fast path for long lists."""
-        token = self.cursor.token
-        if token.kind not in (Kind.NUMBER, Kind.STRING) or self.cursor.ahead().upper not in (",", ")"):
-            return None
-        return self.primary()
 
     def _fields(self, first: Expr | None = None) -> list[Expr]:
         """The fields of a struct up to the closing parenthesis: each one's name, then its value.

@@ -94,6 +94,8 @@ def _operator(op: str, args: list[str]) -> str:
         return f"({args[0]} {op.upper()})"
     if op == "in":
         return f"({args[0]} IN ({', '.join(args[1:])}))"
+    if op in ("like any", "like all", "ilike any", "ilike all"):
+        return f"({args[0]} {op.upper()} ({', '.join(args[1:])}))"
     if op == "between":
         return f"({args[0]} BETWEEN {args[1]} AND {args[2]})"
     if op in ("like", "ilike", "rlike") and len(args) == 3:

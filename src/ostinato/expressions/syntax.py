@@ -76,7 +76,7 @@ class Operator:
 
     `op` is one of: + - * / % div || & | ^ ~ << >> >>> neg pos = <> < <= > >= <=> and or not, `is null`, `is true`,
     `is false`, `is unknown`, `is distinct from`, `in`, `between`, `like`, `ilike`, `rlike` (an ESCAPE is a further
-    operand). Negated keyword forms are a `not` around the plain one.
+    operand), `like any`, `like all`, `ilike any`, `ilike all`. Negated keyword forms are a `not` around the plain one.
     """
 
     op: str

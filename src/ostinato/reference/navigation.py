@@ -206,6 +206,10 @@ def _around(expr: Expr, position: MatchPosition, row: int | None) -> object:
             return _decided(args, inner, by=True)
         case Operator(op="in", args=(wanted, *options)):
             return _decided([Operator("=", (wanted, option)) for option in options], inner, by=True)
+        case Operator(op="like any" | "like all" | "ilike any" | "ilike all" as op, args=(value, *patterns)):
+            like, quantifier = op.split()
+            each = [Operator(like, (value, pattern)) for pattern in patterns]
+            return _decided(each, inner, by=quantifier == "any")
         case Operator(op="between", args=(value, low, high)):
             return _decided([Operator(">=", (value, low)), Operator("<=", (value, high))], inner, by=False)
         case Operator(op=op, args=args):

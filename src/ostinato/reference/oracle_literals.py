@@ -50,6 +50,9 @@ def _number(text: str) -> object:
 
 
 def _string(text: str) -> str:
+    several = re.findall(r"""[rR](?:'[^']*'|"[^"]*")|(?:'(?:[^'\\]|\\.)*')+|(?:"(?:[^"\\]|\\.)*")+""", text, re.DOTALL)
+    if len(several) > 1:  # strings in a row are one
+        return "".join(_string(each) for each in several)
     text = text.strip()
     if text[0] in "rR":
         return text[2:-1]

@@ -377,7 +377,22 @@ MANY = [
     "round(5e-324D, 324)", "round(1.7976931348623157E308D, 324)", "round(1.5F, 400)",
 ]  # fmt: skip
 """More values than IN compares one by one; more places than a number has."""
+KEYWORD_FORMS = [
+    *(f"'a' {word} {quantifier} ({patterns})" for word in ("LIKE", "NOT LIKE", "ILIKE", "NOT ILIKE")
+      for quantifier in ("ANY", "ALL") for patterns in ("'b', 'A'", "'a', 'a%'", "'a', NULL", "'b', NULL")),
+    "s LIKE ANY ('h%', '%pad%')", "s LIKE ALL ('%l%', u)", "u NOT LIKE ALL ('%.%', s, NULL)", "s LIKE SOME (u)",
+    "i LIKE ANY ('3', '1_')", "s LIKE ANY ('h%', 'x!')", "NULL LIKE ANY ('a')", "arr LIKE ANY ('a')",
+    "overlay(s PLACING '_' FROM 2)", "overlay(s PLACING u FROM 2 FOR 3)", "overlay(s PLACING 'ab' FROM -2 FOR 1)",
+    "overlay(s PLACING 'ab' FROM 0)", "overlay(u, 'ab', 3, -1)", "overlay(s PLACING 'ab' FROM i)",
+    "overlay(bin PLACING X'41' FROM 1)", "overlay(12345 PLACING 9 FROM 2)", "overlay(s, bin, 1)",
+    "overlay(s PLACING NULL FROM 2)", "overlay(s PLACING 'x' FROM 2L)", "overlay(s, 'x')",
+    "trim(BOTH 'h' FROM s)", "trim(LEADING 'h' FROM s)", "trim(TRAILING u FROM s)", "trim(BOTH FROM s)",
+    "trim('ho' FROM s)", "trim('ho', s)", "trim(TRAILING FROM ' x ')",
+    "'a' 'b'", "'a' \"b\" r'\\n' 'it''s'", "s = 'hel' 'lo'", "s IN ('hel' 'lo', 'x')",
+]  # fmt: skip
+"""Calls with keywords between their arguments, LIKE with several patterns, strings in a row."""
 CASES = [
+    *KEYWORD_FORMS,
     *COMPARISONS,
     *LOGIC,
     *ARITHMETIC,

@@ -259,6 +259,8 @@ def _is_strict(expr: Expr) -> bool:
     match expr:
         case Navigation() | Literal():
             return True
+        case Operator("like any" | "like all" | "ilike any" | "ilike all", (value, *patterns)):
+            return _is_strict(value) and all(isinstance(pattern, Literal) for pattern in patterns)
         case Operator(op, args):
             return op in _STRICT_OPERATORS and all(_is_strict(arg) for arg in args)
         case Call(name, args):

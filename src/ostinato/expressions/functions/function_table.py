@@ -13,7 +13,7 @@ from ostinato.expressions.functions.casts import cast_node
 from ostinato.expressions.functions.comparisons import COMPARISONS
 from ostinato.expressions.functions.functions_math import MATH
 from ostinato.expressions.functions.functions_nested import NESTED, NESTED_OPERATORS
-from ostinato.expressions.functions.functions_patterns import PATTERN_OPERATORS, PATTERNS
+from ostinato.expressions.functions.functions_patterns import LIKE_SEVERAL, PATTERN_OPERATORS, PATTERNS
 from ostinato.expressions.functions.functions_text import TEXT
 from ostinato.expressions.functions.functions_time import TIME
 from ostinato.expressions.functions.logic import CONDITIONALS, LOGIC
@@ -35,7 +35,7 @@ _CASTS = {
 }  # fmt: skip
 
 OPERATORS: dict[str, FunctionRule] = {
-    **ARITHMETIC, **TIME_OPERATORS, **COMPARISONS, **LOGIC, **PATTERN_OPERATORS, **NESTED_OPERATORS,
+    **ARITHMETIC, **TIME_OPERATORS, **COMPARISONS, **LOGIC, **PATTERN_OPERATORS, **LIKE_SEVERAL, **NESTED_OPERATORS,
 }  # fmt: skip
 FUNCTIONS: dict[str, FunctionRule] = {
     **CONDITIONALS, **MATH, **TIME, **TEXT, **PATTERNS, **NESTED,
@@ -53,7 +53,7 @@ SPARK_ONLY = frozenset(
     levenshtein localtimestamp luhn_check make_dt_interval make_interval make_timestamp make_timestamp_ltz
     make_timestamp_ntz make_ym_interval map map_concat map_contains_key map_entries map_filter map_from_arrays
     map_from_entries map_keys map_values map_zip_with mask md5 months_between monthname next_day
-    octet_length overlay parse_json parse_url percentile printf quote raise_error reduce reflect regexp_count
+    octet_length parse_json parse_url percentile printf quote raise_error reduce reflect regexp_count
     regexp_extract_all regexp_instr regexp_substr rint schema_of_json sec sentences sequence session_window sha sha1
     sha2 soundex split_part stack str_to_map substring_index to_binary to_char to_csv to_json to_number
     to_utc_timestamp to_varchar transform transform_keys transform_values try_add try_divide try_multiply try_subtract

@@ -17,9 +17,11 @@ from ostinato.errors import QueryError
 from ostinato.expressions import types as t
 from ostinato.expressions.functions.functions_math import as_int
 from ostinato.expressions.functions.functions_text import as_text, check_size, row_by_row
+from ostinato.expressions.functions.logic import joined_truth
 from ostinato.expressions.functions.regex import JavaRegex, java_regex
 from ostinato.expressions.functions.regex_syntax import RegexError
-from ostinato.expressions.nodes import FunctionRule, Site, Typed, eager
+from ostinato.expressions.nodes import FunctionRule, Kernel, Site, Typed, eager
+from ostinato.expressions.values.vectors import Vector
 
 _HINT = "Spark reads all of Java's patterns: compute the condition there, as a column"
 
@@ -92,7 +94,7 @@ def is_like(text: str, pieces: Sequence[_Piece]) -> bool:
     return True
 
 
-def _like(ignore_case: bool) -> FunctionRule:
+def _like_kernel(ignore_case: bool) -> Kernel:
     def compute(site: Site, text: str, pattern: str, escape: str = "\\") -> bool:
         if ignore_case:
             text, pattern = text.lower(), pattern.lower()
@@ -103,13 +105,35 @@ def _like(ignore_case: bool) -> FunctionRule:
                 "INVALID_LIKE_PATTERN", f"an escape in {pattern!r} has to stand before %, _ or another escape"
             ) from None
 
+    return row_by_row(compute, with_site=True)
+
+
+def _like(ignore_case: bool) -> FunctionRule:
+    kernel = _like_kernel(ignore_case)
+
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
         escape = args[2].constant if len(args) > 2 else None
         if len(args) > 2 and (escape is None or args[2].type != t.STRING or len(escape.values[0].as_py() or "") != 1):
             raise site.mismatch("ESCAPE needs a single character")
-        return eager(site, t.BOOL, row_by_row(compute, with_site=True), [as_text(site, arg) for arg in args])
+        return eager(site, t.BOOL, kernel, [as_text(site, arg) for arg in args])
 
     return FunctionRule(2, 3, plan)
+
+
+def _like_several(ignore_case: bool, deciding: bool) -> FunctionRule:
+    """LIKE ANY if `deciding` is True, LIKE ALL if it is False: LIKE for each pattern, joined by OR or by AND."""
+    like = _like_kernel(ignore_case)
+
+    def kernel(site: Site, kind: pa.DataType, text: Vector, *patterns: Vector) -> Vector:
+        result = like(site, kind, text, patterns[0])
+        for pattern in patterns[1:]:
+            result = joined_truth(result, like(site, kind, text, pattern), deciding)
+        return result
+
+    def plan(site: Site, args: Sequence[Typed]) -> Typed:
+        return eager(site, t.BOOL, kernel, [as_text(site, arg) for arg in args])
+
+    return FunctionRule(2, None, plan)
 
 
 # --- regular expressions ----------------------------------------------------------------------------------------------
@@ -226,6 +250,12 @@ PATTERN_OPERATORS: dict[str, FunctionRule] = {
     "like": _like(ignore_case=False),
     "ilike": _like(ignore_case=True),
     "rlike": _regex("tt", t.BOOL, _rlike, 2),
+}
+LIKE_SEVERAL: dict[str, FunctionRule] = {
+    "like any": _like_several(ignore_case=False, deciding=True),
+    "like all": _like_several(ignore_case=False, deciding=False),
+    "ilike any": _like_several(ignore_case=True, deciding=True),
+    "ilike all": _like_several(ignore_case=True, deciding=False),
 }
 PATTERNS: dict[str, FunctionRule] = {
     **PATTERN_OPERATORS,

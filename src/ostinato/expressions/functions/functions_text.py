@@ -159,11 +159,24 @@ def _joined(site: Site, row: tuple[Any, ...]) -> str | None:
 # --- substrings, padding, trimming ------------------------------------------------------------------------------------
 
 
-def _substring(text: str, position: int, length: int = 2**31 - 1) -> str:
+def _substring(text: Any, position: int, length: int = 2**31 - 1) -> Any:
     """Position 1 or 0 is the first character. Negative positions count from the end."""
     start = position - 1 if position > 0 else len(text) + position if position < 0 else 0
     end = start + length
     return text[max(start, 0) : max(end, 0)]
+
+
+def _overlay(site: Site, args: Sequence[Typed]) -> Typed:
+    """overlay(text, new, position, length): `new` in place of so many characters; of its own length if not written."""
+    kind = t.BINARY if all(arg.type == t.BINARY for arg in args[:2]) else t.STRING
+    texts = args[:2] if kind == t.BINARY else [as_text(site, arg) for arg in args[:2]]
+
+    def compute(site: Site, text: Any, new: Any, position: int, length: int = -1) -> Any:
+        end = position + (length if length >= 0 else len(new))
+        check_size(site, len(text) + len(new))
+        return _substring(text, 1, position - 1) + new + _substring(text, end)
+
+    return eager(site, kind, row_by_row(compute, with_site=True), [*texts, *(as_int(site, arg) for arg in args[2:])])
 
 
 def _locate(substring: str, text: str, start: int = 1) -> int:
@@ -247,6 +260,7 @@ TEXT: dict[str, FunctionRule] = {
     "substr": _function("tnn", t.STRING, _substring, least=2),
     "left": _function("tn", t.STRING, lambda text, count: text[: max(count, 0)]),
     "right": _function("tn", t.STRING, lambda text, count: text[-count:] if count > 0 else ""),
+    "overlay": FunctionRule(3, 4, _overlay),
     "trim": _plan_trim(str.strip),
     "btrim": _stripped(str.strip),
     "ltrim": _plan_trim(str.lstrip),
