@@ -278,7 +278,7 @@ def load_file(path: Path) -> list[Case]:
         columns = parse_columns(entry["columns"])
         tables[entry["name"]] = (columns, _parse_rows(entry["rows"], [c.type_text for c in columns], path.name))
     letters = [_read_letters(entry, path.stem) for entry in content.get("letters", ())]
-    return letters + [_read_case(entry, path.stem, tables) for entry in content.get("case", ())]
+    return letters + [read_case(entry, path.stem, tables) for entry in content.get("case", ())]
 
 
 def _check_keys(entry: dict[str, Any], known: frozenset[str], where: str) -> None:
@@ -286,7 +286,7 @@ def _check_keys(entry: dict[str, Any], known: frozenset[str], where: str) -> Non
         raise ValueError(f"{where}: unknown keys {sorted(unknown)}")
 
 
-def _read_case(entry: dict[str, Any], file: str, tables: dict[str, tuple[tuple[Column, ...], tuple[Row, ...]]]) -> Case:
+def read_case(entry: dict[str, Any], file: str, tables: dict[str, tuple[tuple[Column, ...], tuple[Row, ...]]]) -> Case:
     where = f"{file}: {entry['name']}"
     _check_keys(entry, _CASE_KEYS, where)
     if "table" in entry:
@@ -347,7 +347,7 @@ def _read_letters(entry: dict[str, Any], file: str) -> Case:
         file=file,
         columns=(Column("id", "int"), Column("kind", "string")),
         rows=rows,
-        clause=_letters_clause(entry),
+        clause=letters_clause(entry),
         expect_columns=() if error else ("id", "m", "label", "kind"),
         expect_types=() if error else ("int", "bigint", "string", "string"),
         expect=None if error else _letters_expect(entry["expect"], dict(rows), where),
@@ -356,7 +356,7 @@ def _read_letters(entry: dict[str, Any], file: str) -> Case:
     )
 
 
-def _letters_clause(entry: dict[str, Any]) -> str:
+def letters_clause(entry: dict[str, Any]) -> str:
     """The clause in full: all rows of each match with their match number and label."""
     variables = dict.fromkeys(re.findall(r"[A-Z]", re.sub(r"PERMUTE", "", entry["pattern"])))
     written = entry.get("define", "")

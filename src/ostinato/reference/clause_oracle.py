@@ -58,7 +58,7 @@ def sorted_partitions(
 # --- finding matches --------------------------------------------------------------------------------------------------
 
 
-def _candidates(
+def candidates(
     query: MatchRecognize, scope: Scope, rows: Sequence[Row], start: int, number: int | None
 ) -> Iterator[Path]:
     """Every match that starts at the row, the preferred one first; `number` is the number of the match."""
@@ -109,7 +109,7 @@ def _preferred(query: MatchRecognize, scope: Scope, rows: Sequence[Row]) -> Iter
     """
     start, number = 0, 1
     while start < len(rows):
-        labels = next(_candidates(query, scope, rows, start, number), None)
+        labels = next(candidates(query, scope, rows, start, number), None)
         if labels is None:
             partial = _timed_out(query, scope, rows, start, number) if query.show_timeouts else None
             if partial is not None:
@@ -176,7 +176,7 @@ def _every(query: MatchRecognize, scope: Scope, rows: Sequence[Row]) -> list[Mat
         raise NotImplementedError("MATCH_NUMBER() in DEFINE where matches aren't found one after the other")
     matches: list[Match] = []
     for start in range(len(rows)):
-        distinct = dict.fromkeys(_candidates(query, scope, rows, start, None))
+        distinct = dict.fromkeys(candidates(query, scope, rows, start, None))
         matches.extend(Match(start, labels) for labels in distinct if labels)
     return matches
 
