@@ -19,7 +19,7 @@ from tests.laws.comparison import differing, rows_of, with_ids
 
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.query.clause import MatchRecognize
-from ostinato.clause.stream import appending_stream
+from ostinato.clause.stream import numbered_rows
 from ostinato.clause.stream.appending_stream import AppendingStreamWorker
 from ostinato.clause.stream.clause_stream import StreamWorker
 from ostinato.errors import MatchError
@@ -201,7 +201,7 @@ def calls() -> Iterator[Counter[str]]:
 @pytest.fixture(autouse=True)
 def few_segments(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that small steps reach the limit."""
-    monkeypatch.setattr(appending_stream, "MOST_SEGMENTS", 4)
+    monkeypatch.setattr(numbered_rows, "MOST_SEGMENTS", 4)
 
 
 @settings(max_examples=examples(150))

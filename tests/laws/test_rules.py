@@ -21,6 +21,7 @@ from tests.rule_sets.rule_streams import RuleStream, of_kind, rule
 
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.plan.slicing import margins_of
+from ostinato.clause.stream import numbered_rows
 from ostinato.clause.stream.stream_search import needs_of
 from ostinato.errors import MatchError
 from ostinato.expressions.types import Settings
@@ -29,8 +30,7 @@ from ostinato.rows.json_text import as_json
 from ostinato.rows.matches import ranges
 from ostinato.rule_sets.bucket_layout import Attempts, read_bucket
 from ostinato.rule_sets.compiled_rule import compile_rule
-from ostinato.streams.bucket_state import read_header, read_rows
-from ostinato.streams.stored_state import Section
+from ostinato.streams.bucket_state import read_header
 
 DECLINED = Declined(CLAUSES)
 SCHEMA = pa.schema(COLUMNS)
@@ -40,6 +40,12 @@ SCHEMA = pa.schema(COLUMNS)
 def most_examples_say_something() -> Iterator[None]:
     with DECLINED.counted():
         yield
+
+
+@pytest.fixture(autouse=True)
+def few_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that small steps reach the limit at which their rows are written again."""
+    monkeypatch.setattr(numbered_rows, "MOST_SEGMENTS", 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +191,10 @@ HOLDS_ALL = "PARTITION BY k ORDER BY t, id PATTERN (A B* C) DEFINE A AS TRUE, B 
 def open_rows(stream: RuleStream, name: str) -> pa.Table:
     """The rows from the start of each open partial match of a rule on."""
     header, _ = read_header(stream.state, "rules")
-    rows = read_rows(stream.state.open_rows, Section.OPEN_ROWS)
+    bucket = read_bucket(header, stream.state.open_rows)
+    rows = bucket.open_rows
     if rows is None:
         return SCHEMA.empty_table()
-    bucket = read_bucket(header, rows)
     attempts = bucket.attempts.of_rule(bucket.rules.index(name)) if name in bucket.rules else Attempts.none()
     end = (bucket.first + bucket.rows)[attempts.key]
     chosen = ranges(end - attempts.open, attempts.open)

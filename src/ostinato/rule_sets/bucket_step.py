@@ -355,8 +355,24 @@ class BucketStep:
         )
         pool = joined([bucket.open_rows, self.released])
         left = pool.take(pa.array(chosen)) if pool is not None and len(chosen) else None
-        counts = np.concatenate([bucket.rows[untouched], stay[kept]])
-        return RuleBucket(bucket.digest, names, counts, Attempts.joined(parts), left)
+        is_new = layout.keys[kept] >= remembered
+        segment = np.where(is_new, bucket.next_number + np.cumsum(is_new) - 1, 0)
+        segment[~is_new] = bucket.segment[layout.keys[kept[~is_new]]]
+        after = RuleBucket(
+            bucket.digest,
+            names,
+            np.concatenate([bucket.rows[untouched], stay[kept]]),
+            np.concatenate([bucket.segment[untouched], segment]),
+            Attempts.joined(parts),
+            left,
+            bucket.stored_rows,
+            bucket.next_number + int(is_new.sum()),
+            bucket.segments,
+        )
+        new = np.minimum(stay, rows.key_at[1:] - rows.stored_end)[kept]
+        appended = layout.rows[ranges(rows.key_at[1:][kept] - new, new)]
+        added = pool.take(pa.array(appended)) if pool is not None and len(appended) else None
+        return after.with_rows(added, np.repeat(segment, new))
 
     def _untouched_attempts(self, names: tuple[str, ...], new_number: Rows) -> Attempts:
         """The attempts on keys that weren't laid out, with the new numbers of rules and keys."""

@@ -21,10 +21,10 @@ from ostinato.rule_sets.rule_errors import as_error_of_rule
 from ostinato.rule_sets.rule_search import RuleSearch
 from ostinato.rule_sets.rule_set import RULES_IN_STATE, RuleSet, digest, rules_from_bytes, rules_to_bytes
 from ostinato.rule_sets.rules_in_force import Applied, RuleBook
-from ostinato.streams.bucket_state import EMPTY, BucketState, read_rows, segments_of
+from ostinato.streams.bucket_state import EMPTY, BucketState
 from ostinato.streams.intake import Gate
 from ostinato.streams.step import Counts, Step
-from ostinato.streams.stored_state import Section, check, check_columns_are
+from ostinato.streams.stored_state import check, check_columns_are
 from ostinato.streams.stream_settings import Late
 
 _CACHED_RULE_SETS = 64
@@ -84,10 +84,10 @@ class RulesCore:
     ) -> RulesStep:
         """One step (`StreamCore.advance`). `changes` are JSON texts. `reports`: whether this bucket tells what happened
         to rules; only one bucket does. `read_rules` reads the stored rules."""
-        header, known_before, intake = self.gate.open_bucket(
+        opened, known_before, intake = self.gate.open_bucket(
             state, self.fingerprint, arrived, watermark_us, finished=finished
         )
-        bucket, rules = self.opened(header, state, read_rules)
+        bucket, rules = self.opened(opened, state, read_rules)
         if intake.released is not None:
             check_columns_are(intake.released, self._columns, "a segment of waiting rows in the state of this stream")
         applied = self._applied(rules, changes)
@@ -101,9 +101,8 @@ class RulesCore:
             self._remember(after.digest, rules_after)
         stored = EMPTY
         if not finished:
-            same_rows = after.open_rows is bucket.open_rows
-            open_rows = state.open_rows if same_rows else segments_of(after.open_rows, Section.OPEN_ROWS)
-            stored = BucketState(header_of(after, intake.known_until, self.fingerprint), open_rows, intake.waiting)
+            header = header_of(after, intake.known_until, self.fingerprint)
+            stored = BucketState(header, after.segments, intake.waiting)
         counts = Counts(
             rows=intake.arrived,
             late_rows=intake.late_rows,
@@ -127,7 +126,7 @@ class RulesCore:
         self, header: pa.RecordBatch | None, state: BucketState, read_rules: Callable[[], bytes]
     ) -> tuple[RuleBucket, RuleSet]:
         """The bucket, and its rules. Raises STATE_FORMAT if they don't belong together."""
-        bucket = read_bucket(header, read_rows(state.open_rows, Section.OPEN_ROWS))
+        bucket = read_bucket(header, state.open_rows)
         rules = self._rules_of(bucket.digest, read_rules)
         check(set(bucket.rules) <= set(rules.records), RULES_IN_STATE, "rules of a bucket are missing")
         if bucket.open_rows is not None:

@@ -11,14 +11,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from ostinato.clause.stream.live_states import DECIDED, LiveStates
-from ostinato.rows.column_names import PREFIX
+from ostinato.clause.stream.numbered_rows import IN_HEADER, MORE, SEGMENT, last_rows
 from ostinato.rows.matches import ranges
 from ostinato.streams.bucket_state import (
     BucketState,
@@ -30,26 +29,19 @@ from ostinato.streams.bucket_state import (
     read_rows,
     stamped,
 )
-from ostinato.streams.record_batches import joined, to_bytes
+from ostinato.streams.record_batches import joined
 from ostinato.streams.stored_state import (
     LARGEST,
     Section,
     check,
     check_ranges,
-    read_batch,
     reading,
-    seal,
-    unseal,
     whole_numbers,
 )
 
-KEY_NUMBER: Final = f"{PREFIX}key"
-"""The column of segments that has the number of the row's key."""
-IN_HEADER = 0
-"""The number of a key whose rows are all in the header."""
-_HEADER, _SEGMENT = "the header in the state of this stream", "a segment of open rows in the state of this stream"
+_HEADER = "the header in the state of this stream"
 _NUMBERS = ("rows", "start", "number", "covered", "segment", "since", "live")
-_RECENT, _MORE = "recent", b"ostinato.appended"
+_RECENT = "recent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +144,7 @@ class BucketLayout:
         if not _is_appended(header):
             return None
         with reading(_HEADER):
-            more = json.loads(header.schema.metadata[_MORE])
+            more = json.loads(header.schema.metadata[MORE])
             stored, following, lists = int(more["rows"]), int(more["next"]), [tuple(each) for each in more["live"]]
             check(more["recent"] == self.most_recent, _HEADER, "it has another number of recent rows")
             table = self._table(header, [self._number_of(states) for states in lists])
@@ -236,7 +228,7 @@ class BucketLayout:
             {"rows": bucket.stored_rows, "next": bucket.next_number, "recent": self.most_recent, "live": lists}
         )
         batch = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-        return stamped(batch, bucket.known_until, self.query, {_MORE: more})
+        return stamped(batch, bucket.known_until, self.query, {MORE: more})
 
     # --- rows in segments ---
 
@@ -244,14 +236,14 @@ class BucketLayout:
         """All rows of these keys, key after key, from the header and the segments."""
         stored = chosen[table.segment[chosen] != IN_HEADER]
         counts = table.keys.rows[stored]
-        from_segments = _last_rows(segments, table.segment[stored], counts)
+        from_segments = last_rows(segments, table.segment[stored], counts)
         recent = table.recent
         if len(stored) == len(chosen):
             return from_segments
         few = chosen[table.segment[chosen] == IN_HEADER]
         from_header = None if recent is None else recent.take(pa.array(table.recent_of(few)))
         if from_segments is not None and from_header is not None:
-            check(from_segments.schema == from_header.schema, _SEGMENT, "it has other columns than the header")
+            check(from_segments.schema == from_header.schema, SEGMENT, "it has other columns than the header")
         pool = joined([from_segments, from_header])
         if pool is None or not len(stored):
             return pool
@@ -267,7 +259,7 @@ def is_appended(state: BucketState, query: str) -> bool:
 
 
 def _is_appended(header: pa.RecordBatch | None) -> TypeGuard[pa.RecordBatch]:
-    return header is not None and _MORE in (header.schema.metadata or {})
+    return header is not None and MORE in (header.schema.metadata or {})
 
 
 def opened_bucket(state: BucketState, query: str) -> OpenBucket:
@@ -276,7 +268,7 @@ def opened_bucket(state: BucketState, query: str) -> OpenBucket:
     if not _is_appended(header):
         return open_state(state, query)
     with reading(_HEADER):
-        most_recent = int(json.loads(header.schema.metadata[_MORE])["recent"])
+        most_recent = int(json.loads(header.schema.metadata[MORE])["recent"])
         names = tuple(name for name in header.schema.names if name.startswith("key"))
     check(0 <= most_recent <= LARGEST, _HEADER, "a count is out of range")
     layout = BucketLayout(query, names, most_recent, None)
@@ -285,43 +277,3 @@ def opened_bucket(state: BucketState, query: str) -> OpenBucket:
     rows = layout.rows_of(bucket.segments, bucket.table, np.arange(bucket.table.count))
     waiting = read_rows(state.waiting, Section.WAITING_ROWS)
     return OpenBucket(bucket.table.keys, known_until, rows, waiting)
-
-
-def segment_of(rows: Sequence[tuple[pa.RecordBatch | None, NDArray[np.int64]]]) -> tuple[bytes, ...]:
-    """A segment with these rows and the numbers of their keys; none where there are no rows."""
-    numbered = [
-        batch.append_column(KEY_NUMBER, pa.array(numbers))
-        for batch, numbers in rows
-        if batch is not None and batch.num_rows
-    ]
-    batch = joined(numbered)
-    return () if batch is None else (seal(to_bytes(batch), Section.OPEN_ROWS),)
-
-
-def _last_rows(segments: Iterable[bytes], numbers: Rows, counts: Rows) -> pa.RecordBatch | None:
-    """The last `counts[i]` rows with key number `numbers[i]`, key after key."""
-    if not len(numbers):
-        return None
-    order = np.argsort(numbers)
-    in_order = numbers[order]
-    batches: list[pa.RecordBatch] = []
-    keys: list[Rows] = []
-    for segment in segments:
-        batch = read_batch(unseal(segment, Section.OPEN_ROWS, _SEGMENT), _SEGMENT)
-        check(batch.schema.get_field_index(KEY_NUMBER) == len(batch.schema) - 1, _SEGMENT, "it has no key numbers")
-        number = whole_numbers(batch.column(KEY_NUMBER), _SEGMENT)
-        place = np.minimum(np.searchsorted(in_order, number), len(in_order) - 1)
-        wanted = in_order[place] == number
-        check(not batches or batch.schema == batches[0].schema, _SEGMENT, "it has other columns than the others")
-        batches.append(batch if wanted.all() else batch.filter(pa.array(wanted)))
-        keys.append(order[place[wanted]])
-    pool, key = joined(batches), np.concatenate([np.empty(0, np.int64), *keys])
-    present = np.bincount(key, minlength=len(numbers))
-    check(bool((present >= counts).all()), _SEGMENT, "rows of a key are missing")
-    assert pool is not None
-    by_key = np.argsort(key, kind="stable")
-    taken = by_key[ranges(np.cumsum(present) - counts, counts)]
-    rows = pool.drop_columns([KEY_NUMBER])
-    if len(taken) == rows.num_rows and bool((np.diff(taken) > 0).all()):
-        return rows
-    return rows.take(pa.array(taken))

@@ -18,16 +18,11 @@ from numpy.typing import NDArray
 from ostinato.clause.matching.row_failures import RowFailures
 from ostinato.clause.plan.slicing import margins_of
 from ostinato.clause.plan.typed_plan import TypedPlan
-from ostinato.clause.stream.appended_bucket import (
-    IN_HEADER,
-    AppendedBucket,
-    BucketLayout,
-    KeyTable,
-    segment_of,
-)
+from ostinato.clause.stream.appended_bucket import AppendedBucket, BucketLayout, KeyTable
 from ostinato.clause.stream.clause_stream import NEVER, Searched, StreamWorker
 from ostinato.clause.stream.key_layout import KeyLayout, key_numbers
 from ostinato.clause.stream.live_states import DECIDED, LiveStates
+from ostinato.clause.stream.numbered_rows import IN_HEADER, must_compact, segment_of
 from ostinato.clause.stream.row_ordinals import with_ordinals
 from ostinato.clause.stream.searched_again import why_searched_again
 from ostinato.clause.stream.stream_search import NO_RESULTS
@@ -53,9 +48,6 @@ from ostinato.streams.step import Step
 from ostinato.streams.stored_segments import with_segments
 from ostinato.streams.stored_state import Section
 from ostinato.streams.stream_settings import StreamSettings
-
-MOST_SEGMENTS = 64
-"""A step that reads more segments than this writes their rows again as one."""
 
 
 def stream_worker(
@@ -283,7 +275,7 @@ class AppendingStreamWorker(StreamWorker):
 
     def _compacted(self, bucket: AppendedBucket) -> AppendedBucket:
         live_rows = bucket.live_rows
-        if 2 * (bucket.stored_rows - live_rows) <= live_rows and len(bucket.segments) <= MOST_SEGMENTS:
+        if not must_compact(bucket.stored_rows, live_rows, bucket.segments):
             return bucket
         table = bucket.table
         stored = np.flatnonzero(table.segment != IN_HEADER)
