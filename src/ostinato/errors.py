@@ -206,6 +206,7 @@ _OF_A_ROW = re.compile(
 )
 """Spark's error for a value that an expression can't take (SQLSTATE 22: data exception): code, first sentence, the text
 of the expression, and carets under the part that failed."""
+OF_ROWS_HINT = 'with on_error="skip", such rows leave with their keys and times, and the query goes on'
 _OUR_COLUMNS = "__ost_"
 """Columns that Ostinato adds to Spark's plans have names that begin so."""
 
@@ -221,7 +222,7 @@ def _of_a_row(text: str) -> MatchError | None:
     return MatchError(
         code,
         f"{message[:1].lower()}{message[1:]} in {'a measure' if names_ours else expression}",
-        hint='with on_error="skip", such rows leave with their keys and times, and the query goes on',
+        hint=OF_ROWS_HINT,
     )
 
 

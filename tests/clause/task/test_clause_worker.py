@@ -73,4 +73,5 @@ def test_an_error_inside_a_probe_gets_its_key() -> None:
     with pytest.raises(MatchError) as caught:
         find(prepared, probes_of_keys(prepared.key_at), ProbeMode.GROWING)
     named = worker.with_key(caught.value, window)
-    assert (named.code, named.message) == ("DIVIDE_BY_ZERO", "division by zero in DEFINE, in the partition k = 'q'")
+    where = "in the partition k = 'q', from the row with t = 1"
+    assert (named.code, named.message) == ("DIVIDE_BY_ZERO", f"division by zero in DEFINE, {where}")

@@ -56,6 +56,8 @@ def test_a_stream_that_stopped_at_a_row_goes_on_without_it(source: Source, b: st
     error = ost.unwrap(caught.value)
     assert error is not None
     assert error.code == "DIVIDE_BY_ZERO"
+    assert " in 12 / size, in the row with symbol = " in error.message
+    assert ", ts = 2" in error.message
     result = source.run(source.read().transform(matching(clause, on_error="skip")))
     expected = ost.match(clause, pa.concat_tables([first, second, third]), on_error="skip")
     good, rest = result.filter(pc.is_null(result["error"])).drop_columns("error"), source.finish()

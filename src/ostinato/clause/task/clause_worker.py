@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +28,7 @@ from ostinato.clause.plan.match_plan import NONE, slot_name
 from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.clause.query.clause import Output
 from ostinato.clause.task.general_conditions import GeneralConditionCheck
-from ostinato.clause.task.located_errors import located
+from ostinato.clause.task.located_errors import located, shown_value
 from ostinato.clause.task.measure_slots import SlotErrors, SlotReader
 from ostinato.clause.task.neighbour_conditions import Edges, NeighbourConditions
 from ostinato.clause.task.sorted_columns import SortedColumns
@@ -245,12 +245,17 @@ class Worker:
         return columns.time_us(self.bound.order_by[0].column)
 
     def with_key(self, error: MatchError, window: Window) -> MatchError:
-        """The error with the key in which it happened."""
-        if error.row is None or not self.bound.partition_by:
+        """The error with the key in which it happened, and the time of the row at which the match starts."""
+        if error.row is None:
             return error
         row = np.array([error.row])
-        values = (f"{name} = {window.columns.at_rows(name, row)[0].as_py()!r}" for name in self.bound.partition_by)
-        return MatchError(error.code, f"{error.message}, in the partition {', '.join(values)}", hint=error.hint)
+
+        def shown(names: Iterable[str]) -> str:
+            return ", ".join(f"{name} = {shown_value(window.columns.at_rows(name, row)[0].as_py())}" for name in names)
+
+        where = f", in the partition {shown(self.bound.partition_by)}" if self.bound.partition_by else ""
+        start = f", from the row with {shown(key.column for key in self.bound.order_by)}" if self.bound.order_by else ""
+        return MatchError(error.code, f"{error.message}{where}{start}", hint=error.hint)
 
     # --- output ---
 

@@ -21,7 +21,7 @@ from ostinato.rows.batches import Batch, Mask, OutputRows
 from ostinato.rows.column_leaves import by_column_name
 from ostinato.rows.column_names import MATCHED
 from ostinato.rows.evaluated_rows import evaluated_batch
-from ostinato.rows.failing_rows import first_failing_row
+from ostinato.rows.failing_rows import failing_rows, first_failing_row
 from ostinato.streams.stream_settings import ERROR_COLUMN
 
 
@@ -76,19 +76,41 @@ class EvaluatedPlan:
     def measured(self, rows: OutputRows) -> pa.Table:
         """The output table: the measures, computed from the values that matching returned."""
         bound = self.plan.bound
-        matched = rows.arrays.get(MATCHED)
+        matched = np.asarray(rows.arrays[MATCHED]) if MATCHED in rows.arrays else np.ones(rows.count, np.bool_)
         result = {name: rows.arrays[name] for name in self.plan.shown}
         for measure, ready in zip(bound.measures, self.outer, strict=True):
-            result[measure.name] = (
-                ready.evaluate(by_column_name(rows.arrays), rows.count)
-                if matched is None
-                else measured_where(ready, rows, np.asarray(matched))
-            )
+            result[measure.name], failed = measured_or_failed(ready, rows, matched, most=0)
+            for row, error in failed.items():
+                raise located(error, bound, rows.arrays, row, measure.name) from None
         return pa.table([result[name] for name in bound.output_names], names=list(bound.output_names))
+
+
+def measured_or_failed(
+    measure: PreparedExpression, rows: OutputRows, good: Mask, most: int | None = None
+) -> tuple[pa.Array, dict[int, MatchError]]:
+    """The measure where it can be evaluated, and the errors of other good rows. `most`: as in `failing_rows`."""
+    try:
+        return measured_where(measure, rows, good), {}
+    except MatchError:
+        number = np.flatnonzero(good)
+
+    def evaluate(begin: int, end: int) -> None:
+        chosen = np.zeros(rows.count, np.bool_)
+        chosen[number[begin:end]] = True
+        measured_where(measure, rows, chosen)
+
+    failed = {int(number[at]): error for at, error in failing_rows(len(number), evaluate, most).items()}
+    if most is not None and len(failed) > most:
+        return pa.nulls(rows.count, measure.type), failed
+    rest = good.copy()
+    rest[list(failed)] = False
+    return measured_where(measure, rows, rest), failed
 
 
 def measured_where(measure: PreparedExpression, rows: OutputRows, inside: Mask) -> pa.Array:
     """The measure for some rows, NULL for others. It isn't evaluated for those, because it may fail there."""
+    if inside.all():
+        return measure.evaluate(by_column_name(rows.arrays), rows.count)
     chosen = pa.array(inside)
     arrays = {name: array.filter(chosen) for name, array in rows.arrays.items()}
     values = measure.evaluate(by_column_name(arrays), int(inside.sum()))

@@ -13,11 +13,15 @@ _MOST_SHOWN = 80
 """Characters of an expression or a value that a message shows."""
 
 
-def located(error: MatchError, bound: BoundClause, columns: Mapping[str, pa.Array], row: int) -> MatchError:
-    """The error with the expression that failed, and the key and time of a row; `columns` has at least those."""
+def located(
+    error: MatchError, bound: BoundClause, columns: Mapping[str, pa.Array], row: int, measure: str | None = None
+) -> MatchError:
+    """The error with the expression that failed, and the key and time of a row where `columns` has them.
+    `measure`: the name of the measure that failed."""
     names = dict.fromkeys((*bound.partition_by, *(key.column for key in bound.order_by)))
-    values = [f"{name} = {_shown(columns[name][row].as_py())}" for name in names if name in columns]
-    where = f", in the row with {', '.join(values)}" if values else ""
+    values = [f"{name} = {shown_value(columns[name][row].as_py())}" for name in names if name in columns]
+    where = "" if measure is None else f", in the measure '{measure}'"
+    where += f", in the row with {', '.join(values)}" if values else ""
     return with_expression(error, bound.clause.text, where)
 
 
@@ -25,13 +29,21 @@ def with_expression(error: MatchError, text: str | None, where: str = "") -> Mat
     """The error with the expression in the clause's text that failed, if it is known."""
     expression = ""
     if text is not None and error.span is not None:
-        expression = f" in {_cut(' '.join(text[error.span.start : error.span.end].split()))}"
+        expression = f" in {shown_text(text[error.span.start : error.span.end])}"
     return MatchError(
         error.code, f"{error.message}{expression}{where}", hint=error.hint, text=error.text, span=error.span
     )
 
 
-def _shown(value: object) -> str:
+def shown_text(text: str) -> str:
+    """A part of a query's text on one line, cut if it is long."""
+    return _cut(" ".join(text.split()))
+
+
+def shown_value(value: object) -> str:
+    """A value of a key or a time column, as messages show it."""
+    if value is None:
+        return "NULL"
     return _cut(repr(value) if isinstance(value, str | bytes) else str(value))
 
 

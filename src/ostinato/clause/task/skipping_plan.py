@@ -15,10 +15,9 @@ import pyarrow as pa
 
 from ostinato.clause.matching.spans import whole_keys
 from ostinato.clause.task.clause_worker import Worker
-from ostinato.clause.task.evaluated_plan import EvaluatedPlan, check_no_error_column, measured_where
+from ostinato.clause.task.evaluated_plan import EvaluatedPlan, check_no_error_column, measured_or_failed
 from ostinato.clause.task.located_errors import with_expression
 from ostinato.errors import MatchError
-from ostinato.expressions.evaluate import PreparedExpression
 from ostinato.expressions.syntax import Column, walk
 from ostinato.rows.batches import Batch, Mask, OutputRows, joined_rows
 from ostinato.rows.column_names import DECIDED, FAILED_SLOTS, LATE, MATCHED, ROW_ERROR
@@ -84,7 +83,7 @@ class SkippingPlan:
             good = inside
             for slot in {node.name for node in walk(expr) if isinstance(node, Column)} & set(failed_slots):
                 good = good & ~failed_slots[slot]
-            arrays[measure.name], failed = _measured(ready, rows, good)
+            arrays[measure.name], failed = measured_or_failed(ready, rows, good)
             for row, error in failed.items():
                 where = f", in the measure '{measure.name}'"
                 errors[row] = errors[row] or with_expression(error, self.bound.clause.text, where).one_line()
@@ -115,21 +114,3 @@ def _failed_slots(rows: OutputRows) -> dict[str, Mask]:
         for slot in column[row].as_py():
             failed.setdefault(slot, np.zeros(rows.count, np.bool_))[row] = True
     return failed
-
-
-def _measured(measure: PreparedExpression, rows: OutputRows, good: Mask) -> tuple[pa.Array, dict[int, MatchError]]:
-    """The measure where it can be evaluated, and the errors of the other good rows."""
-    try:
-        return measured_where(measure, rows, good), {}
-    except MatchError:
-        number = np.flatnonzero(good)
-
-    def evaluate(begin: int, end: int) -> None:
-        chosen = np.zeros(rows.count, np.bool_)
-        chosen[number[begin:end]] = True
-        measured_where(measure, rows, chosen)
-
-    failed = {int(number[at]): error for at, error in failing_rows(len(number), evaluate).items()}
-    rest = good.copy()
-    rest[list(failed)] = False
-    return measured_where(measure, rows, rest), failed

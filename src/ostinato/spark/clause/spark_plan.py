@@ -20,7 +20,9 @@ from ostinato.errors import errors_quoting
 from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import Aggregate, Case, Column, Expr, Navigation, rebuild
 from ostinato.expressions.types import Settings
+from ostinato.rows.column_leaves import by_column_name
 from ostinato.rows.column_names import ERROR, MATCHED
+from ostinato.spark.clause.located_failures import FailureLocator
 from ostinato.spark.session.quiet import without_error_log
 from ostinato.spark.shipping.shipped_rows import ShippedRows, packed_columns
 from ostinato.spark.shipping.spark_input import SparkInput, SparkRefused, raise_early, refused
@@ -135,8 +137,15 @@ class SparkQuery:
     def _shipped(self, types: Mapping[Expr, s.DataType]) -> ShippedRows:
         """Keys, order columns, inputs and packed row conditions."""
         columns = {name: quote(name) for name in self._ordering_columns}
-        columns |= {item.name: render_expression(item.expr) for item in self.plan.inputs}
-        return ShippedRows.of(self.source, columns | packed_columns(self.plan.row_conditions, types))
+        shown = {name: self.source.column_types[name] for name in self._ordering_columns}
+        locator = FailureLocator(self.bound.clause.text, shown, self._column_type, self.settings)
+        columns |= {item.name: render_expression(locator.located(item.expr)) for item in self.plan.inputs}
+        conditions = {condition: locator.located(condition) for condition in self.plan.row_conditions}
+        types = {conditions.get(expr, expr): kind for expr, kind in types.items()}
+        return ShippedRows.of(self.source, columns | packed_columns(list(conditions.values()), types))
+
+    def _column_type(self, expr: Expr) -> pa.DataType | None:
+        return self.source.arrow_column(expr.name) if isinstance(expr, Column) else None
 
     def sort_order(self, shipped: ShippedRows | None = None) -> list[SparkColumn | str]:
         """Partition keys, then ORDER BY, as shipped columns. A name sorts upwards with NULLs first."""
@@ -190,7 +199,11 @@ class SparkQuery:
 
     def measured(self, matched: DataFrame) -> DataFrame:
         """The output columns. Spark evaluates the measures over the rows that workers returned."""
-        columns = [f"{render_expression(expr)} AS {quote(name)}" for name, expr in self.outputs().items()]
+        locator = self._measure_locator()
+        columns = [
+            f"{render_expression(locator.located(expr, name))} AS {quote(name)}"
+            for name, expr in self.outputs().items()
+        ]
         with without_error_log():
             try:
                 result = raise_early(matched.selectExpr(*columns))
@@ -200,6 +213,12 @@ class SparkQuery:
                     self._check(matched, expr, measure.expression)
                 raise
         return result
+
+    def _measure_locator(self) -> FailureLocator:
+        """Names the rows whose measures fail by the keys and times that the output shows."""
+        shown = {name: self.source.column_types[name] for name in self._ordering_columns if name in self.plan.shown}
+        slots = {slot_name(i): kind for i, kind in enumerate(self.typed.slot_types)}
+        return FailureLocator(None, shown, by_column_name(slots), self.settings)
 
 
 def over_columns(expr: Expr, names: Mapping[str, str]) -> Expr:
