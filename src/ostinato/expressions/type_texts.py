@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from ostinato.errors import Span
 from ostinato.expressions.cursor import Cursor
+from ostinato.expressions.foreign_names import type_hint
 from ostinato.expressions.lexer import Kind
 from ostinato.expressions.syntax import Literal
 
+_TIME_ZONES = (("WITHOUT", "TIME", "ZONE"), ("WITH", "LOCAL", "TIME", "ZONE"))
 _UNITS = frozenset(
     unit + plural
     for unit in ("YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
@@ -21,6 +25,11 @@ def read_type(cursor: Cursor) -> tuple[str, Span]:
         cursor.fail(f"expected a type, found {cursor.describe()}")
     cursor.take()
     span = first.span
+    if first.upper == "TIMESTAMP" and any(cursor.accept(*words) for words in _TIME_ZONES):
+        span = span.to(cursor.tokens[cursor.at - 1].span)
+    hint = type_hint(first.upper, cursor.token.upper)
+    if hint is not None:
+        _refuse_foreign_type(cursor, first.span, hint)
     if first.upper == "INTERVAL":
         while cursor.token.upper in _UNITS or cursor.sees("TO"):
             span = span.to(cursor.take().span)
@@ -29,6 +38,16 @@ def read_type(cursor: Cursor) -> tuple[str, Span]:
             span = span.to(_balanced(cursor, opening, closing))
             break
     return cursor.text[span.start : span.end], span
+
+
+def _refuse_foreign_type(cursor: Cursor, span: Span, hint: str) -> NoReturn:
+    """Behind the first word of a type of another engine."""
+    if cursor.sees("("):
+        span = span.to(_balanced(cursor, "(", ")"))
+    elif cursor.token.upper in ("WITH", "PRECISION"):
+        span = span.to(cursor.take().span)
+    written = cursor.text[span.start : span.end]
+    cursor.fail(f"Spark SQL has no type {written}", code="UNSUPPORTED_TYPE", span=span, hint=hint)
 
 
 def _balanced(cursor: Cursor, opening: str, closing: str) -> Span:

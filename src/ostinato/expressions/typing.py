@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from ostinato.errors import QueryError, did_you_mean
 from ostinato.expressions import types as t
+from ostinato.expressions.foreign_names import arguments_hint, function_hint
 from ostinato.expressions.functions.casts import can_cast, cast_node
 from ostinato.expressions.functions.comparisons import COMPARISONS
 from ostinato.expressions.functions.function_table import FUNCTIONS, OPERATORS, SPARK_ONLY
@@ -117,7 +118,12 @@ class _Resolver:
             raise _no_function(expr)
         if expr.distinct:
             raise QueryError("UNSUPPORTED_FUNCTION", f"{expr.name} takes no DISTINCT", span=expr.span)
-        return _planned(function, self.site(expr.name, expr), [self.node(arg) for arg in expr.args])
+        args = [self.node(arg) for arg in expr.args]
+        try:
+            return _planned(function, self.site(expr.name, expr), args)
+        except QueryError as error:
+            error.hint = error.hint or arguments_hint(expr.name)
+            raise
 
     def case(self, expr: Case) -> Typed:
         site = self.site("case", expr)
@@ -185,9 +191,10 @@ def _no_function(expr: Call) -> QueryError:
     if expr.name in SPARK_ONLY:
         return QueryError(
             "UNSUPPORTED_FUNCTION", f"{expr.name} is a Spark function outside the evaluator's subset",
-            hint="compute it into a column of the input first; over a single row Spark evaluates it", span=expr.span,
+            hint=function_hint(expr.name)
+            or "compute it into a column of the input first; over a single row Spark evaluates it", span=expr.span,
         )  # fmt: skip
     return QueryError(
         "UNKNOWN_FUNCTION", f"there is no function '{expr.name}'",
-        hint=did_you_mean(expr.name, [*FUNCTIONS, *SPARK_ONLY]), span=expr.span,
+        hint=function_hint(expr.name) or did_you_mean(expr.name, [*FUNCTIONS, *SPARK_ONLY]), span=expr.span,
     )  # fmt: skip

@@ -13,6 +13,7 @@ from ostinato.clause.query.bound_clause import BoundClause, BoundKey
 from ostinato.clause.query.clause import MatchMode, MatchRecognize, Measure
 from ostinato.clause.query.pattern import variables
 from ostinato.errors import QueryError, Span, warn
+from ostinato.expressions.foreign_names import word_hint
 from ostinato.expressions.nondeterministic import NONDETERMINISTIC
 from ostinato.expressions.parsing import is_niladic
 from ostinato.expressions.syntax import (
@@ -194,7 +195,7 @@ class _Binder:
                     "leave it out, or write a pattern variable",
                 )
             self.names.variable(first, expr.span)  # raises UNKNOWN_VARIABLE
-        hint = None if qualifier is not None or rest else self._variable_hint(first, function)
+        hint = None if qualifier is not None or rest else self._variable_hint(first, function) or word_hint(first.text)
         row_expr: Expr = Column(self.names.column(first, expr.span, hint), expr.span)
         for name in rest:
             row_expr = Field(row_expr, name, expr.span)
@@ -224,7 +225,9 @@ class _Binder:
 
     def _navigation_arguments(self, call: Call, *, default: int) -> tuple[Expr, int]:
         if not 1 <= len(call.args) <= 2 or call.distinct:
-            self.names.fail("INVALID_NAVIGATION", f"{call.name.upper()} takes an expression and an offset", call.span)
+            word = call.name.upper()
+            hint = f"write coalesce({word}(x, 1), 0) for a default" if len(call.args) == 3 else None
+            self.names.fail("INVALID_NAVIGATION", f"{word} takes an expression and an offset", call.span, hint)
         if len(call.args) == 1:
             return call.args[0], default
         offset = call.args[1]

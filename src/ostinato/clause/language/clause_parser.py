@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from ostinato.clause.language.clause_checks import check_clause
+from ostinato.clause.language.foreign_syntax import foreign_forms
 from ostinato.clause.language.listed_items import (
     definition_follows,
     key_follows,
@@ -78,10 +79,11 @@ def parse_clause(
     """
     cursor = Cursor(text, double_quoted_identifiers=double_quoted_identifiers)
     wrapped = cursor.accept("MATCH_RECOGNIZE", "(")
-    query = defaults.complete(_ClauseParser(cursor, input_name).clause())
-    if wrapped:
-        cursor.expect(")")
-    cursor.expect_end("the clause", hint=f"the order is: {_ORDER}")
+    with foreign_forms(cursor):
+        query = defaults.complete(_ClauseParser(cursor, input_name).clause())
+        if wrapped:
+            cursor.expect(")")
+        cursor.expect_end("the clause", hint=f"the order is: {_ORDER}")
     check_clause(query)
     return query
 
@@ -333,5 +335,5 @@ class _ClauseParser:
     def _definition(self) -> Definition:
         cursor = self.cursor
         name, span = cursor.name("a pattern variable")
-        cursor.expect("AS")
+        cursor.expect("AS", hint="write DEFINE variable AS condition")
         return Definition(name.folded, self.expressions.expression(), span)

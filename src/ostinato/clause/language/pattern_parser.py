@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ostinato.clause.language.foreign_syntax import pattern_hint
 from ostinato.clause.query.pattern import (
     MAX_BOUND,
     Alternation,
@@ -84,7 +85,10 @@ def row_pattern(cursor: Cursor, *, closing: str) -> Pattern:
                 return closed
             groups[-1].sequence.append(_quantified(cursor, closed))
         else:
-            cursor.fail(f"expected a pattern variable, a group or a quantifier's end, found {cursor.describe()}")
+            cursor.fail(
+                f"expected a pattern variable, a group or a quantifier's end, found {cursor.describe()}",
+                hint=pattern_hint(token.upper, within="WITHIN" in (cursor.ahead(-1).upper, cursor.ahead(-2).upper)),
+            )
 
 
 def _open(cursor: Cursor, groups: list[_Group], closing: str, start: Span) -> None:

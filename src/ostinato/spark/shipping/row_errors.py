@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ostinato.errors import QueryError
+from ostinato.expressions.foreign_names import arguments_hint, function_hint
 from ostinato.expressions.functions.comparisons import DIFFERENCE_HINT
 from ostinato.expressions.syntax import Expr
 from ostinato.rows.column_names import ERROR
@@ -18,6 +19,8 @@ doesn't reorder conditions that aren't deterministic, hence the uuid.
 """
 
 _INTERVAL_WITH_NUMBER = re.compile(r'("INTERVAL [A-Z ]+" and "(INT|BIGINT)")|("(INT|BIGINT)" and "INTERVAL)')
+
+_FUNCTION_NAME = re.compile(r"""`(\w+)`|"(\w+)\(""")
 
 _CODES = {
     "UNRESOLVED_ROUTINE": "UNKNOWN_FUNCTION",
@@ -35,5 +38,14 @@ def refusal(error: Exception, expr: Expr | None, text: str | None) -> QueryError
     code = next((ours for theirs, ours in _CODES.items() if str(condition).startswith(theirs)), "ANALYSIS_ERROR")
     message = str(error).strip().split("\n")[0].split(" SQLSTATE")[0].split(";")[0]
     message = message.split("] ", 1)[-1].rstrip(". ")
-    hint = DIFFERENCE_HINT if _INTERVAL_WITH_NUMBER.search(message) else None
+    hint = DIFFERENCE_HINT if _INTERVAL_WITH_NUMBER.search(message) else _foreign_hint(code, message)
     return QueryError(code, message, text=text, span=None if expr is None else expr.span, hint=hint)
+
+
+def _foreign_hint(code: str, message: str) -> str | None:
+    """What to write instead of a function that another engine has, or calls with other arguments."""
+    name = _FUNCTION_NAME.search(message)
+    if name is None or code not in ("UNKNOWN_FUNCTION", "INVALID_ARGUMENTS", "TYPE_MISMATCH"):
+        return None
+    word = name[1] or name[2]
+    return function_hint(word) if code == "UNKNOWN_FUNCTION" else arguments_hint(word)

@@ -1,0 +1,46 @@
+"""The lines of docs/compatibility/ that run on Spark only, and errors of Spark that name what to write."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from tests.compatibility import Line, load_lines, ticker
+
+import ostinato as ost
+
+COLUMNS = "symbol string, day int, price int, at timestamp_ntz, traded date, venue string, missing int"
+SPARK_LINES = [line for line in load_lines() if line.spark]
+REFUSED_BY_SPARK = [line for line in load_lines() if line.error in ("UNKNOWN_FUNCTION", "WRONG_NUMBER_OF_ARGUMENTS")]
+
+
+@pytest.fixture(scope="module")
+def rows(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame([tuple(row.values()) for row in ticker().to_pylist()], COLUMNS)
+
+
+def run(text: str, rows: DataFrame) -> DataFrame:
+    if text.startswith(("SELECT", "WITH")):
+        return ost.sql(text, spark=rows.sparkSession, **({"ticker": rows} if "ticker AS" not in text else {}))
+    return rows.transform(ost.match_recognize(text))
+
+
+@pytest.mark.parametrize("line", SPARK_LINES, ids=lambda line: line.id)
+def test_line(line: Line, rows: DataFrame) -> None:
+    if line.error is not None:
+        refused(line, rows)
+    result = run(line.text if line.write is None else line.replaced, rows)
+    names = result.columns
+    found = pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in result.collect()])
+    assert line.shown(found) == line.expect
+
+
+def test_spark_names_what_to_write(rows: DataFrame) -> None:
+    for line in REFUSED_BY_SPARK:
+        refused(line, rows)
+
+
+def refused(line: Line, rows: DataFrame) -> None:
+    with pytest.raises(ost.OstinatoError) as error:
+        run(line.text, rows)
+    assert line.hint in (error.value.hint or ""), line.id
