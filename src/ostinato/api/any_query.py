@@ -14,6 +14,7 @@ from ostinato.errors import QueryError
 from ostinato.event_queries.language.event_binding import TypeArgument
 from ostinato.event_queries.language.event_parser import is_event_text
 from ostinato.event_queries.language.event_query import EventQuery
+from ostinato.expressions.parameters import Args
 
 QuerySource = str | MatchRecognize | EventQuery | Query
 """The text of a clause or of an event query, a parsed one, or a query object of any kind."""
@@ -25,24 +26,27 @@ def as_query(
     keys: ColumnNames = None,
     time: ColumnNames = None,
     type: TypeArgument = None,
+    args: Args = None,
     **options: Any,
 ) -> Query:
     """The query with these columns and options. Raises INVALID_OPTION for those that its kind doesn't have."""
     if isinstance(query, str):
         query = events(query) if is_event_text(query) else MatchRecognizeQuery(query)
     if isinstance(query, EventQuery | EventBuilder | EventsQuery):
+        _refuse_args(args, "event query")
         return events(query, keys=keys, time=time, type=type, **options)
     if isinstance(query, MatchRecognize | PatternQuery | MatchRecognizeQuery):
         if type is not None:
             hint = "DEFINE has the conditions of a clause; an event query is PATTERN SEQ(A, B) RETURN COUNT(*)"
             raise QueryError("INVALID_OPTION", "type= is for event queries", hint=hint)
-        return match_recognize(query, keys=keys, time=time, **options)
+        return match_recognize(query, keys=keys, time=time, args=args, **options)
     if not isinstance(query, Query):
         raise QueryError(
             "NOT_A_QUERY",
             f"expected a query, got {query.__class__.__name__}",
             hint="the text of a clause or of an event query, or an object such as ost.pattern(...)",
         )
+    _refuse_args(args, query.__class__.__name__)
     given = {"keys": keys, "time": time, "type": type, **options}
     names = [name for name, value in given.items() if value is not None]
     if names:
@@ -50,3 +54,9 @@ def as_query(
         hint = f"give {names[0]}= where the {kind} is made"
         raise QueryError("INVALID_OPTION", f"a {kind} has its own {', '.join(names)}", hint=hint)
     return query
+
+
+def _refuse_args(args: Args, kind: str) -> None:
+    if args is not None:
+        hint = "args= fills the parameters :name and ? of a MATCH_RECOGNIZE clause"
+        raise QueryError("INVALID_OPTION", f"the text of this {kind} has no parameters", hint=hint)

@@ -26,6 +26,7 @@ from ostinato.clause.language.clause_parser import NO_DEFAULTS, DefaultColumns
 from ostinato.clause.language.clause_query import ClauseQuery, as_clause_query
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import QueryError
+from ostinato.expressions.parameters import NO_PARAMETERS, Args, Parameters
 from ostinato.rows.arrow_tables import spark_dataframe
 from ostinato.spark.clause.clause_options import DEFAULT_OPTIONS, BatchOptions, ClauseOptions, End, Skew, SortBy
 from ostinato.streams.stream_settings import Emit, Late, OnChange, OnError
@@ -65,11 +66,12 @@ class MatchRecognizeQuery(Query):
     source: str | MatchRecognize
     defaults: DefaultColumns = NO_DEFAULTS
     options: ClauseOptions = DEFAULT_OPTIONS
+    parameters: Parameters = NO_PARAMETERS
 
     @property
     def clause_query(self) -> ClauseQuery:
         """The parsed clause, and the SELECT around it."""
-        return as_clause_query(self.source, self.defaults).with_ids(self.options.ids)
+        return as_clause_query(self.source, self.defaults, self.parameters).with_ids(self.options.ids)
 
     def to_sql(self) -> str:
         """Returns the text of the query, with its defaults filled in."""
@@ -126,13 +128,15 @@ def match_recognize(
     *,
     keys: ColumnNames = None,
     time: ColumnNames = None,
+    args: Args = None,
     **options: Unpack[ClauseOptionNames],
 ) -> MatchRecognizeQuery:
     """Creates a query from one MATCH_RECOGNIZE clause.
 
     `df.transform(ost.match_recognize("PARTITION BY symbol ORDER BY ts MEASURES ... PATTERN (...) DEFINE ..."))` runs it
     on Spark, `ost.match(query, table)` in this process. `clause` may also be an `ost.pattern(...)`. `keys` and `time`
-    are the columns of PARTITION BY and ORDER BY if the clause has none. The options are those of `ost.sql`.
+    are the columns of PARTITION BY and ORDER BY if the clause has none. `args` are the values of the parameters in the
+    text: a dict for `:name`, a list for `?`. The options are those of `ost.sql`.
 
     >>> import ostinato as ost
     >>> import pyarrow as pa
@@ -148,6 +152,7 @@ def match_recognize(
         query = MatchRecognizeQuery(source)
     given = default_columns(keys, time)
     defaults = DefaultColumns(given.keys or query.defaults.keys, given.time or query.defaults.time)
-    query = replace(query, defaults=defaults, options=query.options.changed(options))
+    parameters = query.parameters if args is None else Parameters.of(args)
+    query = replace(query, defaults=defaults, options=query.options.changed(options), parameters=parameters)
     query.clause_query  # noqa: B018 - raises errors in the text before there is a table
     return query

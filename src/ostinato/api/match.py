@@ -11,6 +11,7 @@ from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.interruptible import interruptible
 from ostinato.event_queries.language.event_binding import TypeArgument
 from ostinato.event_queries.workload_options import Numbers
+from ostinato.expressions.parameters import Args
 from ostinato.local.local_settings import local_settings
 from ostinato.rows.table_kinds import TableLike, like
 from ostinato.slices.slice_threads import Parallel
@@ -27,6 +28,7 @@ def match(
     keys: ColumnNames = None,
     time: ColumnNames = None,
     type: TypeArgument = None,
+    args: Args = None,
     max_partial_matches: int | None = None,
     max_matches: int | None = None,
     numbers: Numbers | None = None,
@@ -48,9 +50,10 @@ def match(
     DataFrame, a DuckDB relation, or record batches. Expressions may use the functions of docs/reference.md.
 
     `keys`, `time` and `type` name the columns for clauses that the text leaves out (PARTITION BY or GROUP BY, ORDER BY
-    or TIME, TYPE). `max_partial_matches` limits the search. `max_matches`, `numbers` and `approximate` are options of
-    event queries: see `ost.events`. `match_id` and `run_id` name columns to add, with ids that a match keeps in every
-    run of the query.
+    or TIME, TYPE). `args` are the values of the parameters in a clause: a dict for `:name`, a list for `?`.
+    `max_partial_matches` limits the search. `max_matches`, `numbers` and `approximate` are options of event queries:
+    see `ost.events`. `match_id` and `run_id` name columns to add, with ids that a match keeps in every run of the
+    query.
 
     With `workers` above 1, that many threads match slices of `slice_rows` rows. Slices may divide a partition. The
     result stays the same. Without `slice_rows`, one thread matches if more threads would gain nothing. With
@@ -73,5 +76,5 @@ def match(
         "run_id": run_id,
     }
     given = {name: value for name, value in options.items() if value is not None}
-    ready = as_query(query, keys=keys, time=time, type=type, **given)
+    ready = as_query(query, keys=keys, time=time, type=type, args=args, **given)
     return like(table, interruptible(lambda: ready.in_process(table, call), deadline))

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from ostinato.errors import QueryError, Span
 from ostinato.expressions.lexer import Kind, Token, tokenize
 from ostinato.expressions.syntax import Name
 
+if TYPE_CHECKING:
+    from ostinato.expressions.parameters import ParameterReader
+
 
 class Cursor:
     """Reads tokens from left to right. Its errors show the text with a caret."""
 
-    def __init__(self, text: str, *, double_quoted_identifiers: bool = False) -> None:
+    def __init__(
+        self, text: str, *, double_quoted_identifiers: bool = False, parameters: ParameterReader | None = None
+    ) -> None:
         self.text = text
         self.tokens = tokenize(text, double_quoted_identifiers=double_quoted_identifiers)
         self.at = 0
+        self.parameters = parameters
 
     @property
     def token(self) -> Token:

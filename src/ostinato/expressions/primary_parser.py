@@ -11,6 +11,7 @@ from ostinato.errors import Span
 from ostinato.expressions.argument_parser import MAX_DEPTH, ArgumentParser, Arguments
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.lexer import Kind
+from ostinato.expressions.parameters import at_parameter
 from ostinato.expressions.syntax import (
     Call,
     Case,
@@ -52,11 +53,19 @@ class PrimaryParser(ArgumentParser):
             return self._string()
         if token.kind in (Kind.WORD, Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED):
             return self._word()
+        if at_parameter(cursor):
+            return self._parameter()
         if token.upper == "*":
             cursor.fail("'*' may only stand inside COUNT(*)")
         if token.upper != "(":
             cursor.fail(f"expected an expression, found {cursor.describe()}")
         return self._parenthesised()
+
+    def _parameter(self) -> Expr:
+        if self.cursor.parameters is None:
+            message, hint = "a query of this kind has no parameters", "write the value into the text"
+            self.cursor.fail(message, code="UNSUPPORTED_IN_CLAUSE", hint=hint)
+        return self.cursor.parameters.value(self.cursor)
 
     def _string(self) -> Expr:
         """A string. Strings in a row are one: `'a' 'b'` is 'ab'."""

@@ -152,8 +152,17 @@ def test_parameters_by_name_and_by_position(t: DataFrame) -> None:
     assert rows(ost.sql(placed, t=t, args=[1, "u", "a", 4, 3])) == [("a", "u", 2)]
     with pytest.raises(ost.QueryError, match="unbound parameter"):
         ost.sql(placed, t=t, args=[1, "u", "a"])
-    with pytest.raises(ost.QueryError, match="SYNTAX_ERROR"):
-        ost.sql("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY id PATTERN (A) DEFINE A AS id > :x)", t=t, args={"x": 1})
+
+
+def test_parameters_inside_a_clause(t: DataFrame) -> None:
+    clause = "MATCH_RECOGNIZE (ORDER BY id MEASURES id AS l, {} AS s PATTERN (A B??) DEFINE A AS k = {} AND id > {})"
+    text = "it's \\ ${spark.app.name}"
+    named = f"SELECT * FROM t {clause.format(':s', ':k', ':low')} WHERE l < :high"
+    assert rows(ost.sql(named, t=t, args={"s": text, "k": "b", "low": 2, "high": 4})) == [(3, text)]
+    placed = f"SELECT ?, l, s FROM (SELECT * FROM t WHERE id > ?) {clause.format('?', '?', '?')} WHERE l < ?"
+    assert rows(ost.sql(placed, t=t, args=["x", 1, text, "b", 2, 4])) == [("x", 3, text)]
+    with pytest.raises(ost.QueryError, match="UNKNOWN_PARAMETER: :low has no value"):
+        ost.sql(named, t=t, args={"s": text, "k": "b", "high": 4})
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ from ostinato.errors import Span
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.intervals import parse_interval
 from ostinato.expressions.lexer import Kind
+from ostinato.expressions.parameters import ParameterReader
 from ostinato.expressions.parsing import ExpressionParser
 from ostinato.expressions.syntax import Name
 from ostinato.expressions.written_lengths import written_length
@@ -70,14 +71,17 @@ def parse_clause(
     input_name: str | None = None,
     double_quoted_identifiers: bool = False,
     defaults: DefaultColumns = NO_DEFAULTS,
+    parameters: ParameterReader | None = None,
 ) -> MatchRecognize:
     """The clause inside `MATCH_RECOGNIZE ( ... )`. The text may include that keyword and its parentheses.
+
+    `parameters` has the values of `:name` and `?`. Without it, parameters are refused.
 
     >>> query = parse_clause("ORDER BY ts MEASURES LAST(B.price) AS top PATTERN (A B+) DEFINE B AS price > PREV(price)")
     >>> [measure.name for measure in query.measures]
     ['top']
     """
-    cursor = Cursor(text, double_quoted_identifiers=double_quoted_identifiers)
+    cursor = Cursor(text, double_quoted_identifiers=double_quoted_identifiers, parameters=parameters)
     wrapped = cursor.accept("MATCH_RECOGNIZE", "(")
     with foreign_forms(cursor):
         query = defaults.complete(_ClauseParser(cursor, input_name).clause())

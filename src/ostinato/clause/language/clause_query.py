@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +19,7 @@ from ostinato.errors import QueryError, Span, errors_quoting
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.evaluate import evaluate
 from ostinato.expressions.lexer import Kind, first_token, tokenize
+from ostinato.expressions.parameters import NO_PARAMETERS, ParameterReader, Parameters
 from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import ColumnRef, Expr, Field, Name, rebuild
 from ostinato.expressions.types import Settings
@@ -34,6 +35,8 @@ class ClauseQuery:
     columns: tuple[str, ...] = ()
     """New names for the clause's columns: `AS alias (a, b)`; empty if they keep their own."""
     text: str | None = None
+    parameters: Parameters | None = field(default=None, compare=False)
+    """The values that the parameters of the text got."""
 
     def with_ids(self, ids: IdColumns) -> ClauseQuery:
         """The query whose clause also has these columns."""
@@ -44,7 +47,7 @@ class ClauseQuery:
         text = self.text or self.clause.text
         if not settings.double_quoted_identifiers or text is None:
             return self
-        query, written = _read_text(text, NO_DEFAULTS, True), self.clause
+        query, written = _read_text(text, NO_DEFAULTS, self.parameters, True), self.clause
         clause = replace(
             query.clause,
             partition_by=query.clause.partition_by or written.partition_by,
@@ -141,26 +144,42 @@ def _column(node: Expr, output: pa.Table) -> pa.ChunkedArray | None:
     return None
 
 
-def as_clause_query(query: str | MatchRecognize, defaults: DefaultColumns = NO_DEFAULTS) -> ClauseQuery:
-    """A clause's text, `SELECT ... FROM name MATCH_RECOGNIZE ( ... )`, or a parsed clause."""
+def as_clause_query(
+    query: str | MatchRecognize, defaults: DefaultColumns = NO_DEFAULTS, parameters: Parameters | None = None
+) -> ClauseQuery:
+    """A clause's text, `SELECT ... FROM name MATCH_RECOGNIZE ( ... )`, or a parsed clause.
+
+    `parameters` has the values of `:name` and `?`. Without it, parameters are refused.
+    """
     if isinstance(query, MatchRecognize):
+        ParameterReader(parameters or NO_PARAMETERS).check_all_used()
         return ClauseQuery(defaults.complete(query))
     if not isinstance(query, str):
         raise QueryError("NOT_A_QUERY", f"expected the text of a query, got {type(query).__name__}")
-    return _read_text(query, defaults)
+    return _read_text(query, defaults, parameters)
 
 
 @functools.lru_cache(maxsize=128)  # one call reads its text two or three times: for its errors, then to run
-def _read_text(text: str, defaults: DefaultColumns, quotes: bool = False) -> ClauseQuery:
+def _read_text(
+    text: str, defaults: DefaultColumns, parameters: Parameters | None, quotes: bool = False
+) -> ClauseQuery:
     """`quotes`: whether double quotes enclose names."""
+    reader = None if parameters is None else ParameterReader(parameters)
     if first_token(text).upper not in ("SELECT", "WITH", "FROM"):
-        return ClauseQuery(parse_clause(text, defaults=defaults, double_quoted_identifiers=quotes))
-    return _read_select(text, defaults, quotes)
+        clause = parse_clause(text, defaults=defaults, double_quoted_identifiers=quotes, parameters=reader)
+        query = ClauseQuery(clause, parameters=parameters)
+    else:
+        query = replace(_read_select(text, defaults, quotes, reader), parameters=parameters)
+    if reader is not None:
+        reader.check_all_used()
+    return query
 
 
-def _read_select(text: str, defaults: DefaultColumns, quotes: bool) -> ClauseQuery:
+def _read_select(
+    text: str, defaults: DefaultColumns, quotes: bool, parameters: ParameterReader | None
+) -> ClauseQuery:
     clauses = read_statement(text, Settings(double_quoted_identifiers=quotes)).clauses
-    cursor = Cursor(text, double_quoted_identifiers=quotes)
+    cursor = Cursor(text, double_quoted_identifiers=quotes, parameters=parameters)
     if len(clauses) != 1 or not cursor.accept("SELECT"):
         _refuse(text, clauses[1].span if len(clauses) > 1 else cursor.tokens[0 if clauses else -1].span)
     clause = clauses[0]
@@ -187,6 +206,7 @@ def _read_select(text: str, defaults: DefaultColumns, quotes: bool) -> ClauseQue
         input_name=clause.input_name,
         defaults=defaults,
         double_quoted_identifiers=quotes,
+        parameters=parameters,
     )
     return ClauseQuery(body, items, alias, columns, text)
 

@@ -22,7 +22,7 @@ from ostinato.clause.language.statement_spans import Clause, CommonTable, Statem
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.language.correlation_parser import find_correlations
 from ostinato.correlations.task.correlation_task import CorrelationOptions
-from ostinato.errors import EnvironmentFault, QueryError, Span, in_statement
+from ostinato.errors import EnvironmentFault, QueryError, in_statement
 from ostinato.event_queries.language.event_parser import is_event_text
 from ostinato.expressions.lexer import tokenize
 from ostinato.spark.clause.clause_dataframe import match_dataframe
@@ -32,7 +32,13 @@ from ostinato.spark.correlations.correlation_sql import correlation_pieces, writ
 from ostinato.spark.correlations.own_archive_stream import OwnArchiveTerms, correlate_stream
 from ostinato.spark.session.session_settings import check_spark, session_settings, settings_of
 from ostinato.spark.shipping.sql_with_frames import Args, Piece, ask_spark
-from ostinato.spark.statements.statement_arguments import check_tables, parameter_values
+from ostinato.spark.statements.statement_arguments import (
+    args_inside,
+    args_outside,
+    check_tables,
+    clause_parameters,
+    parameter_values,
+)
 from ostinato.spark.streams.stream_history import check_history
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS, Emit, Late, OnChange, OnError, StreamSettings
 
@@ -63,8 +69,8 @@ def sql(
 ) -> DataFrame:
     """The result of a query as a lazy DataFrame.
 
-    `tables` are DataFrames by the names that the query uses; other names come from the session's catalog. `args` fill
-    the parameters (`:name` or `?`) of the text outside the clauses, as in `spark.sql`. `max_partial_matches` limits
+    `tables` are DataFrames by the names that the query uses; other names come from the session's catalog. `args` are
+    the values of the parameters: a dict for `:name`, a list for `?`, as in `spark.sql`. `max_partial_matches` limits
     the partial matches from one row. `sort` says who sorts the rows of a key ("auto": the worker, unless Spark
     estimates more than `memory_budget` bytes for a task). `skew="slice"` cuts the rows of all keys into ranges, so
     that many tasks match one hot key; a query without PARTITION BY is always cut.
@@ -181,7 +187,7 @@ class _Answerer:
                 frames[name] = self.tables[key]
                 alias = "" if table.aliased else f" AS {text[table.span.start : table.span.end]}"
                 pieces.append((table.span, f"{{{name}}}{alias}"))
-        rest = _args_outside(args, text, [clause.span for clause in statement.clauses])
+        rest = args_outside(args, text, [clause.span for clause in statement.clauses])
         return ask_spark(self.spark, text, pieces, frames, rest)
 
     def _matches(self, statement: Statement, clause: Clause, args: Args) -> DataFrame:
@@ -195,6 +201,7 @@ class _Answerer:
                 statement.text[clause.body.start : clause.body.end],
                 input_name=clause.input_name,
                 double_quoted_identifiers=settings.double_quoted_identifiers,
+                parameters=clause_parameters(args, statement.text, clause.body),
             )
             return match_dataframe(replace(query, ids=options.ids), source, options, settings)
 
@@ -226,7 +233,7 @@ class _Answerer:
             )
         spans = [*(table.span for level in common for table in level), clause.input]
         try:
-            return self.answer(_on_its_own(text, written, common), _args_inside(args, text, spans))
+            return self.answer(_on_its_own(text, written, common), args_inside(args, text, spans))
         except QueryError as error:
             if error.code == "UNKNOWN_COLUMN" and clause.in_subquery:
                 raise QueryError(
@@ -270,39 +277,3 @@ def _on_its_own(text: str, written: str, levels: list[list[CommonTable]]) -> str
     tables = ", ".join(text[common.span.start : common.span.end] for common in levels[0])
     inner = _on_its_own(text, written, levels[1:])
     return f"WITH {recursive}{tables} {inner if len(levels) == 1 else f'SELECT * FROM ({inner})'}"
-
-
-def _marks(text: str) -> list[int]:
-    """The offsets of all `?` that are parameters. Inside a clause, a `?` belongs to the pattern."""
-    marks: list[int] = []
-    depth, clauses = 0, []  # the depths of the open clauses
-    tokens = tokenize(text)
-    for before, token in zip([None, *tokens], tokens, strict=False):
-        if token.upper == "(":
-            depth += 1
-            if before is not None and before.upper == "MATCH_RECOGNIZE":
-                clauses.append(depth)
-        elif token.upper == ")":
-            if clauses and clauses[-1] == depth:
-                clauses.pop()
-            depth -= 1
-        elif token.upper == "?" and not clauses:
-            marks.append(token.span.start)
-    return marks
-
-
-def _args_inside(args: Args, text: str, spans: Sequence[Span]) -> Args:
-    """The values of the parameters inside the spans, in the order of the spans. Values by name are for all."""
-    if not isinstance(args, list):
-        return args
-    values = dict(zip(_marks(text), args, strict=False))
-    return [value for span in spans for offset, value in values.items() if span.start <= offset < span.end]
-
-
-def _args_outside(args: Args, text: str, spans: Sequence[Span]) -> Args:
-    """The values of the parameters outside of the spans."""
-    if not isinstance(args, list):
-        return args
-    values = dict(zip(_marks(text), args, strict=False))
-    rest = [value for offset, value in values.items() if not any(span.start <= offset < span.end for span in spans)]
-    return [*rest, *args[len(values) :]]

@@ -1,12 +1,15 @@
-"""Checks of the arguments of `ost.sql`: DataFrames by name, and values of parameters."""
+"""The arguments of `ost.sql`: DataFrames by name, and the values of the parameters in each part of the text."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ostinato.calls.options import shown
-from ostinato.errors import QueryError, did_you_mean
+from ostinato.errors import QueryError, Span, did_you_mean
+from ostinato.expressions.lexer import tokenize
+from ostinato.expressions.parameters import ParameterReader, Parameters
 from ostinato.rows.arrow_tables import is_spark_dataframe
 from ostinato.spark.shipping.sql_with_frames import Args
 
@@ -30,3 +33,53 @@ def parameter_values(args: Any) -> Args:
     if isinstance(args, Iterable) and not isinstance(args, str | bytes):
         return list(args)
     raise QueryError("INVALID_OPTION", f"args is a dict or a list of values, not {shown(args)}")
+
+
+def clause_parameters(args: Args, text: str, body: Span) -> ParameterReader:
+    """The values of the parameters inside a clause. Other values may be of kinds that only Spark knows."""
+    if isinstance(args, dict):
+        tokens = tokenize(text[body.start : body.end])
+        names = {after.text for token, after in itertools.pairwise(tokens) if token.upper == ":"}
+        return ParameterReader(Parameters.of({name: value for name, value in args.items() if name in names}))
+    return ParameterReader(Parameters.of(args_inside(args, text, [body])))
+
+
+def _marks(text: str) -> list[int]:
+    """The offsets of all `?` that are parameters. Inside PATTERN ( ... ), a `?` is a quantifier."""
+    marks: list[int] = []
+    clauses: list[int] = []  # the depths of the open clauses
+    depth, pattern = 0, None
+    word = ""  # the one before
+    for token in tokenize(text):
+        if token.upper == "(":
+            depth += 1
+            if word == "MATCH_RECOGNIZE":
+                clauses.append(depth)
+            elif word == "PATTERN" and clauses and pattern is None:
+                pattern = depth
+        elif token.upper == ")":
+            if clauses and clauses[-1] == depth:
+                clauses.pop()
+            pattern = None if pattern == depth else pattern
+            depth -= 1
+        elif token.upper == "?" and pattern is None:
+            marks.append(token.span.start)
+        word = token.upper
+    return marks
+
+
+def args_inside(args: Args, text: str, spans: Sequence[Span]) -> Args:
+    """The values of the parameters inside the spans, in the order of the spans. Values by name are for all."""
+    if not isinstance(args, list):
+        return args
+    values = dict(zip(_marks(text), args, strict=False))
+    return [value for span in spans for offset, value in values.items() if span.start <= offset < span.end]
+
+
+def args_outside(args: Args, text: str, spans: Sequence[Span]) -> Args:
+    """The values of the parameters outside of the spans."""
+    if not isinstance(args, list):
+        return args
+    values = dict(zip(_marks(text), args, strict=False))
+    rest = [value for offset, value in values.items() if not any(span.start <= offset < span.end for span in spans)]
+    return [*rest, *args[len(values) :]]
