@@ -152,6 +152,8 @@ def mentioned_columns(clause: MatchRecognize) -> tuple[str, ...]:
     ('ts', 'price', 'qty')
     """
     qualifiers = {*variables(clause.pattern), *(subset.name for subset in clause.subsets)}
+    if clause.input_name is not None:
+        qualifiers.add(clause.input_name.upper())
     names = [key.column.text for key in clause.partition_by] + [key.column.text for key in clause.order_by]
     for measure in clause.measures:
         names += _columns_in(measure.expression, qualifiers)
@@ -174,6 +176,6 @@ def _columns_in(expr: Expr, qualifiers: set[str]) -> Iterator[str]:
 
 
 def _column_of(names: tuple[Name, ...], qualifiers: set[str]) -> str | None:
-    if len(names) > 1 and names[0].folded in qualifiers:
+    if len(names) > 1 and (names[0].folded in qualifiers or names[0].text.upper() in qualifiers):
         return names[1].text
     return None if len(names) == 1 and is_niladic(names[0].text) else names[0].text

@@ -46,7 +46,7 @@ def sorted_partitions(
     """The partitions in the order of their keys, each sorted."""
     names = {name: frozenset({name}) for name in variables(query.pattern)}
     names |= {subset.name: frozenset(subset.members) for subset in query.subsets}
-    scope = Scope(tuple(columns), names, ansi)
+    scope = Scope(tuple(columns), names, ansi, query.input_name)
     partition_columns = [scope.column(key.column) for key in query.partition_by]
     keys = [(scope.column(key.column), key.descending, key.puts_nulls_first) for key in query.order_by]
     key_names = {*partition_columns, *(name for name, _, _ in keys)}

@@ -34,6 +34,7 @@ class Scope:
     columns: tuple[str, ...]
     variables: Mapping[str, frozenset[str]]
     ansi: bool
+    input_name: str | None = None
 
     def column(self, name: Name) -> str:
         """The real name of the column; case counts only between columns that differ in nothing else."""
@@ -47,6 +48,14 @@ class Scope:
     def qualifier(self, parts: Sequence[Name]) -> str | None:
         """The variable in front of a reference: `A` of `A.price`, None of `price`."""
         return parts[0].folded if len(parts) > 1 and parts[0].folded in self.variables else None
+
+    def without_qualifier(self, parts: Sequence[Name]) -> Sequence[Name]:
+        """The column and its fields. A variable comes first, then a column with fields, then the input's name."""
+        if self.qualifier(parts) is not None:
+            return parts[1:]
+        first = parts[0].text.lower()
+        is_input = len(parts) > 1 and self.input_name is not None and first == self.input_name.lower()
+        return parts[1:] if is_input and first not in (column.lower() for column in self.columns) else parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +171,9 @@ def _at_row(expr: Expr, row: int | None, position: MatchPosition) -> object:
         return None
     match expr:
         case ColumnRef(parts):
-            parts = parts[1:] if position.scope.qualifier(parts) is not None else parts
-            value: object = position.partition[row][position.scope.column(parts[0])]
-            for field_name in parts[1:]:
+            names = position.scope.without_qualifier(parts)
+            value: object = position.partition[row][position.scope.column(names[0])]
+            for field_name in names[1:]:
                 value = _struct_field(value, field_name)
             return value
         case Call(name="classifier"):

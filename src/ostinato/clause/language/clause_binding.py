@@ -102,6 +102,10 @@ class _Names:
     def has_column(self, name: Name) -> bool:
         return name.text in self.columns
 
+    def is_input(self, name: Name) -> bool:
+        """Whether it is the name of the input: a table's own name or its alias."""
+        return self.columns.fold(name.text) == self.columns.fold(self.clause.input_name or "")
+
     def rows(self, name: Name) -> RowSet:
         """The primary variables of a (union) variable, or None when there is no such variable."""
         if name.folded in self.primary:
@@ -186,15 +190,10 @@ class _Binder:
         if rest and self.names.rows(first) is not None:
             qualifier, (first, *rest) = first, rest
         elif rest and not self.names.has_column(first):
-            input_name = self.names.clause.input_name
-            if input_name is not None and first.text.lower() == input_name.lower():
-                self.names.fail(
-                    "QUALIFIED_BY_TABLE",
-                    f"the table's name '{first.text}' can't qualify columns in MEASURES and DEFINE",
-                    expr.span,
-                    "leave it out, or write a pattern variable",
-                )
-            self.names.variable(first, expr.span)  # raises UNKNOWN_VARIABLE
+            if self.names.is_input(first):
+                first, *rest = rest
+            else:
+                self.names.variable(first, expr.span)  # raises UNKNOWN_VARIABLE
         hint = None if qualifier is not None or rest else self._variable_hint(first, function) or word_hint(first.text)
         row_expr: Expr = Column(self.names.column(first, expr.span, hint), expr.span)
         for name in rest:
