@@ -10,6 +10,7 @@ from tests.cases import Case, load_cases
 
 from ostinato.clause.language.clause_binding import bind
 from ostinato.clause.language.clause_parser import parse_clause
+from ostinato.clause.language.key_columns import key_columns
 from ostinato.errors import OstinatoError
 from ostinato.reference import match_rows
 
@@ -35,7 +36,8 @@ def run(case: Case) -> tuple[Sequence[str], list[list[Any]]]:
     """The oracle's columns and rows for one case."""
     names = [column.name for column in case.columns]
     query = parse_clause(case.clause, input_name=case.input_name)
-    bound = bind(query, names)
+    computed = [key.name for key in key_columns(query, names)]
+    bound = bind(query, [*names, *computed])
     rows = match_rows(query, names, [dict(zip(names, row, strict=True)) for row in case.rows])
     return bound.output_names, [[row[name] for name in bound.output_names] for row in rows]
 

@@ -29,6 +29,7 @@ from ostinato.api.results import Result
 from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.options import a_text, column_names, whole_number
 from ostinato.calls.shown_objects import shortened
+from ostinato.clause.language.key_columns import refuse_computed_keys
 from ostinato.clause.query.clause import MatchRecognize, Measure, Output
 from ostinato.clause.query.pattern import variables
 from ostinato.errors import QueryError
@@ -191,6 +192,7 @@ def _plot_events(query: EventRequest, rows: Any, asked: AskedColumns, limit: int
 def _plot_clause(query: MatchRecognizeQuery, rows: Any, asked: AskedColumns, limit: int) -> Plot:
     """Draws the rows of every match of a clause with the variables that they were matched to."""
     types, clause = _types(rows), query.clause_query.clause
+    refuse_computed_keys(clause)
     columns = replace(
         asked,
         x=asked.x or (clause.order_by[0].column.text if clause.order_by else None),

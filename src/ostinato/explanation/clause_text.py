@@ -12,7 +12,7 @@ from ostinato.clause.query.clause import MatchRecognize
 from ostinato.explanation.conditions_text import condition_lines
 from ostinato.explanation.execution_text import execution_lines
 from ostinato.explanation.planned_clause import PlannedClause
-from ostinato.explanation.readable import plain_name, readable
+from ostinato.explanation.readable import key_name, plain_name, readable
 from ostinato.explanation.text_sections import numbered
 from ostinato.expressions.syntax import Column, Expr, walk
 from ostinato.pictures.automaton_layout import state_names
@@ -120,7 +120,7 @@ def _shipping_lines(planned: PlannedClause) -> list[str]:
     keys = dict.fromkeys((*bound.partition_by, *(key.column for key in bound.order_by)))
     plain = dict.fromkeys((*keys, *(item.name for item in plan.inputs if not item.is_computed)))
     computed = [item for item in plan.inputs if item.is_computed]
-    lines = [f"columns          {', '.join(plain_name(name) for name in plain) or 'none'}"]
+    lines = [f"columns          {', '.join(key_name(bound, name) for name in plain) or 'none'}"]
     if computed:
         lines.append(
             f"computed first   {', '.join(readable(item.expr) for item in computed)} (computed by Spark on each row)"

@@ -9,7 +9,7 @@ from ostinato.clause.stream.searched_again import why_searched_again
 from ostinato.clause.stream.stream_limits import check_streamable
 from ostinato.errors import QueryError
 from ostinato.explanation.planned_clause import PlannedClause
-from ostinato.explanation.readable import plain_name
+from ostinato.explanation.readable import key_name, plain_name
 from ostinato.explanation.slicing_text import length_of_time, sliced_steps, slicing_lines
 from ostinato.streams.stream_settings import StreamSettings
 
@@ -114,7 +114,9 @@ def _bounds(plan: MatchPlan) -> str:
     clause, bounds = plan.bound.clause, []
     if clause.within is not None:
         first = plan.bound.order_by[0].column if plan.bound.order_by else "the first ORDER BY column"
-        bounds.append(f"WITHIN {length_of_time(clause.within)} from the first to the last {plain_name(first)}")
+        bounds.append(
+            f"WITHIN {length_of_time(clause.within)} from the first to the last {key_name(plan.bound, first)}"
+        )
     if clause.max_length is not None:
         bounds.append(f"MAXLENGTH {clause.max_length} rows")
     if bounds:
@@ -156,7 +158,7 @@ def _spark_plan(plan: MatchPlan) -> str:
 
 
 def _steps_by_key(plan: MatchPlan) -> list[str]:
-    keys = ", ".join(plain_name(name) for name in plan.bound.partition_by)
+    keys = ", ".join(key_name(plan.bound, name) for name in plan.bound.partition_by)
     together = f"repartition by {keys}" if keys else "repartition into one task (no PARTITION BY)"
     return [together, *(["[sort]"] if plan.bound.order_by else []), "mapInArrow (match)"]
 

@@ -154,14 +154,18 @@ def mentioned_columns(clause: MatchRecognize) -> tuple[str, ...]:
     qualifiers = {*variables(clause.pattern), *(subset.name for subset in clause.subsets)}
     if clause.input_name is not None:
         qualifiers.add(clause.input_name.upper())
-    names = [key.column.text for key in clause.partition_by] + [key.column.text for key in clause.order_by]
+    names: list[str] = []
+    for key in clause.keys:
+        names += [key.column.text] if key.expression is None else _columns_in(key.expression, qualifiers)
     for measure in clause.measures:
         names += _columns_in(measure.expression, qualifiers)
     for definition in clause.definitions:
         names += _columns_in(definition.condition, qualifiers)
     first_spelling: dict[str, str] = {}
+    computed = {key.column.text.lower() for key in clause.keys if key.expression is not None}
     for name in names:
-        first_spelling.setdefault(name.lower(), name)
+        if name.lower() not in computed:
+            first_spelling.setdefault(name.lower(), name)
     return tuple(first_spelling.values())
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.language.key_columns import key_columns
 from ostinato.clause.plan.match_plan import MatchPlan, make_plan
 from ostinato.clause.plan.typed_plan import TypedPlan, type_plan
 from ostinato.errors import QueryError, errors_quoting
@@ -37,7 +38,8 @@ class _UnknownTypeError(Exception):
 def plan_clause(explained: ExplainedClause) -> PlannedClause:
     """Binds and plans the clause, and types it if the column types are known. Raises the errors of a run."""
     columns, settings = explained.columns, Settings()
-    plan = make_plan(bind(explained.clause, columns.names))
+    keys = {key.name: key.expression for key in key_columns(explained.clause, columns.names)}
+    plan = make_plan(bind(explained.clause, (*columns.names, *keys)))
     if not columns.types and columns.names:
         return PlannedClause(plan, columns, None, "The column types aren't known: pass a table or a schema.")
     types = {name: normalise(kind, settings) for name, kind in columns.types.items()}
@@ -54,7 +56,7 @@ def plan_clause(explained: ExplainedClause) -> PlannedClause:
             raise
 
     def column_type(name: str) -> pa.DataType:
-        return input_type(Column(name))
+        return input_type(keys.get(name, Column(name)))
 
     try:
         with errors_quoting(explained.clause.text):

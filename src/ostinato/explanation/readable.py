@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from ostinato.clause.query.bound_clause import BoundClause
 from ostinato.expressions.parsing import parse_expression
 from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import (
@@ -32,6 +33,7 @@ from ostinato.expressions.syntax import (
     Subscript,
     rebuild,
 )
+from ostinato.rows.column_names import KEY
 
 Unions = Mapping[str, frozenset[str]]
 
@@ -70,6 +72,13 @@ def readable(expr: Expr, unions: Unions | None = None, leaf: Callable[[Expr], st
     '(a + b) * c > 1 AND NOT (x IS NULL OR y NOT IN (1, 2))'
     """
     return _text(_as_written(expr, unions or {}), leaf)
+
+
+def key_name(bound: BoundClause, name: str) -> str:
+    """A column of the input; one with the values of a key as the expression that the key is."""
+    written = (key.expression for key in bound.clause.keys if key.expression is not None and key.column.text == name)
+    expression = next(written, None) if name.startswith(KEY) else None
+    return plain_name(name) if expression is None else readable(expression)
 
 
 def readable_text(text: str) -> str:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.plan.slicing import declined_by_tasks, declined_by_threads, slicing_of, useless_for_threads
 from ostinato.explanation.planned_clause import PlannedClause
-from ostinato.explanation.readable import plain_name
+from ostinato.explanation.readable import key_name
 from ostinato.expressions.syntax import MatchNumber
 from ostinato.slices.cutting import SLICES_PER_WORKER_IF_WASTED, SMALLEST_SLICE
 from ostinato.slices.handover_kind import Handover, is_chained, kind_of
@@ -64,7 +64,7 @@ def _slices(plan: MatchPlan) -> str:
 def _order(plan: MatchPlan) -> str:
     bound = plan.bound
     names = dict.fromkeys((*bound.partition_by, *(key.column for key in bound.order_by)))
-    return f"({', '.join(plain_name(name) for name in names)})"
+    return f"({', '.join(key_name(bound, name) for name in names)})"
 
 
 def _overlap(plan: MatchPlan) -> str:

@@ -10,9 +10,10 @@ from ostinato.clause.query.clause import MatchMode, MatchRecognize, Output, Skip
 from ostinato.clause.query.pattern import variables
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.syntax import Call, Expr, walk
-from ostinato.reference.navigation import MatchPosition, Scope, evaluate
+from ostinato.reference.navigation import MatchPosition, Scope, evaluate, value_at
 from ostinato.reference.oracle_ordering import Row, as_moment, partitions, sort_rows
 from ostinato.reference.preferment import Path, Search, in_preferment_order
+from ostinato.rows.column_names import KEY
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ def sorted_partitions(
     query: MatchRecognize, columns: Sequence[str], rows: Sequence[Mapping[str, object]], *, ansi: bool = True
 ) -> Iterator[OraclePartition]:
     """The partitions in the order of their keys, each sorted."""
+    columns, rows = _with_computed_keys(query, columns, rows, ansi)
     names = {name: frozenset({name}) for name in variables(query.pattern)}
     names |= {subset.name: frozenset(subset.members) for subset in query.subsets}
     scope = Scope(tuple(columns), names, ansi, query.input_name)
@@ -53,6 +55,20 @@ def sorted_partitions(
     others = [name for name in columns if name not in key_names]
     for members in partitions(rows, partition_columns):
         yield OraclePartition(query, scope, sort_rows(members, keys, others))
+
+
+def _with_computed_keys(
+    query: MatchRecognize, columns: Sequence[str], rows: Sequence[Row], ansi: bool
+) -> tuple[Sequence[str], Sequence[Row]]:
+    """Adds the values of keys that are expressions as columns."""
+    keys = {key.column.text: key.expression for key in query.keys if key.expression}
+    scope = Scope(tuple(columns), {}, ansi, query.input_name)
+
+    def computed(row: Row) -> dict[str, object]:
+        alone = MatchPosition(scope, [row], 0, (), 0, None)
+        return {name: value_at(expression, 0, alone) for name, expression in keys.items()}
+
+    return [*columns, *keys], [{**row, **computed(row)} for row in rows]
 
 
 # --- finding matches --------------------------------------------------------------------------------------------------
@@ -233,7 +249,8 @@ class OraclePartition:
         """The output rows of one match."""
         if self.query.output is Output.ONE_ROW:
             measures = self._measures(match, len(match.labels), number)
-            yield {name: self.rows[match.start][name] for name in self._partition_columns()} | measures
+            keys = {name: self.rows[match.start][name] for name in self._partition_columns()}
+            yield {name: value for name, value in keys.items() if self._is_shown(name)} | measures
         elif not match.labels:
             if self.query.output is not Output.ALL_ROWS_OMIT_EMPTY:
                 yield self._arranged(self._keys_only(self.rows[match.start]), self._measures(match, 0, number))
@@ -265,4 +282,8 @@ class OraclePartition:
             raise QueryError("DUPLICATE_COLUMN", "a measure has the name of a column")
         keys = self._key_columns()
         rest = {name: row[name] for name in self.scope.columns if name not in keys}
-        return {name: row[name] for name in keys} | measures | rest
+        return {name: row[name] for name in keys if self._is_shown(name)} | measures | rest
+
+    def _is_shown(self, name: str) -> bool:
+        """Whether outputs have the column: a key that is an expression is shown under a name of the user's only."""
+        return not name.startswith(KEY)

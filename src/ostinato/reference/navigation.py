@@ -89,13 +89,13 @@ def evaluate(expr: Expr, position: MatchPosition) -> object:
     """The value of an expression of DEFINE or MEASURES."""
     match expr:
         case ColumnRef() | Call(name="classifier"):
-            return _at_row(expr, _navigated(expr, position), position)  # a bare reference means RUNNING LAST
+            return value_at(expr, _navigated(expr, position), position)  # a bare reference means RUNNING LAST
         case Call(name="first" | "last" | "prev" | "next"):
-            return _at_row(_operand(expr), _navigated(expr, position), position)
+            return value_at(_operand(expr), _navigated(expr, position), position)
         case Call(name=name, args=args, distinct=distinct) if name in AGGREGATES:
             rows = position.positions(_variable_of(args, position.scope), final=_is_final(expr))
             operands = [arg for arg in args if not isinstance(arg, Star)]
-            values = [tuple(_at_row(operand, row, position) for operand in operands) for row in rows]
+            values = [tuple(value_at(operand, row, position) for operand in operands) for row in rows]
             return aggregate(name, values, distinct, position.scope.ansi)
         case _:
             return _around(expr, position, row=None)
@@ -165,7 +165,7 @@ def _classified(args: Sequence[Expr]) -> str | None:
     raise QueryError("INVALID_NAVIGATION", "CLASSIFIER takes a pattern variable")
 
 
-def _at_row(expr: Expr, row: int | None, position: MatchPosition) -> object:
+def value_at(expr: Expr, row: int | None, position: MatchPosition) -> object:
     """The operand of a navigation or an aggregate at its row; NULL if there is no such row."""
     if row is None:
         return None
@@ -201,7 +201,7 @@ def _around(expr: Expr, position: MatchPosition, row: int | None) -> object:
     """An expression that contains references. Its operands are evaluated at `row`, or each at its own row if None."""
 
     def inner(child: Expr) -> object:
-        return evaluate(child, position) if row is None else _at_row(child, row, position)
+        return evaluate(child, position) if row is None else value_at(child, row, position)
 
     ansi = position.scope.ansi
     match expr:

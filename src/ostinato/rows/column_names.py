@@ -5,6 +5,10 @@ from __future__ import annotations
 PREFIX = "__ost_"
 
 
+KEY = f"{PREFIX}key_"
+"""The start of the name of an input column with the values of a key that is an expression. Outputs don't show it."""
+
+
 MATCHED = f"{PREFIX}matched"
 """The output column that is false for unmatched rows, where they are shown."""
 

@@ -28,8 +28,8 @@ CLAUSES = {
         ALL ROWS PER MATCH WITH UNMATCHED ROWS
         PATTERN ((A | B) C) WITHIN INTERVAL '20' SECOND SUBSET U = (A, B)
         DEFINE A AS price > 4, B AS price < 2, C AS price = 3""",
-    "skip to the next row, over the run": """
-        PARTITION BY symbol ORDER BY ts, id
+    "skip to the next row, over the run, with expressions as keys": """
+        PARTITION BY lower(symbol) ORDER BY ts, id + 1
         MEASURES FIRST(id) AS f, LAST(id) AS l
         AFTER MATCH SKIP TO NEXT ROW
         PATTERN (A B+ C) WITHIN INTERVAL '30' SECOND DEFINE B AS price < A.price, C AS price > A.price""",

@@ -86,6 +86,8 @@ def test_what_cannot_change(source: Source) -> None:
     refuses_each(source, changes)
     skipping = ost.match_recognize(CHANGED, run_id="run", buckets=4, on_error="skip")
     assert 'needs a new checkpoint:\n- on_error="skip" and on_change="keep" don\'t' in report(source, skipping)
+    by_expression = ost.match_recognize(CLAUSE.replace("BY symbol", "BY lower(symbol)"), run_id="run", buckets=4)
+    assert "another PARTITION BY needs other keys" in report(source, by_expression)
     computed = CLAUSE.replace("FALL AS price", "FALL AS price + 0")
     retyped = source.read().selectExpr("symbol", "ts", "id", "CAST(price AS FLOAT) AS price")
     assert "- the column price is double in the state, and float now" in report(

@@ -45,6 +45,12 @@ def test_a_descending_order_is_refused(marked: DataFrame) -> None:
     assert "^" in str(error)
 
 
+def test_an_expression_as_first_order_is_refused(marked: DataFrame) -> None:
+    error = refused(marked, CLAUSE.replace("ORDER BY timestamp", "ORDER BY date_trunc('second', timestamp)"))
+    assert error.code == "STREAM_NEEDS_WATERMARK"
+    assert "order by the time column first" in str(error)
+
+
 def test_an_order_without_a_time_is_refused(marked: DataFrame) -> None:
     error = refused(marked, CLAUSE.replace("ORDER BY timestamp", "ORDER BY value, timestamp"))
     assert error.code == "STREAM_NOT_SUPPORTED"

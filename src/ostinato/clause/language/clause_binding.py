@@ -8,9 +8,10 @@ from typing import NoReturn
 
 from ostinato.clause.language import vocabulary
 from ostinato.clause.language.clause_checks import unknown_variable
+from ostinato.clause.language.key_columns import refused_key
 from ostinato.clause.language.output_checks import check_output_columns
 from ostinato.clause.query.bound_clause import BoundClause, BoundKey
-from ostinato.clause.query.clause import MatchMode, MatchRecognize, Measure
+from ostinato.clause.query.clause import MatchMode, MatchRecognize, Measure, PartitionKey, SortKey
 from ostinato.clause.query.pattern import variables
 from ostinato.errors import QueryError, Span, warn
 from ostinato.expressions.foreign_names import word_hint
@@ -47,8 +48,8 @@ def bind(
     `shows_order`: the output has the order columns also with ONE ROW PER MATCH.
     """
     names = _Names(clause, tuple(columns), case_sensitive)
-    partition = tuple(names.column(key.column, key.span) for key in clause.partition_by)
-    order = tuple(BoundKey(names.column(key.column, key.span), key) for key in clause.order_by)
+    partition = tuple(names.key(key) for key in clause.partition_by)
+    order = tuple(BoundKey(names.key(key), key) for key in clause.order_by)
     measures = tuple(
         replace(measure, expression=_Binder(names, in_define=False).bind(measure.expression))
         for measure in clause.measures
@@ -83,6 +84,12 @@ class _Names:
         if text is not None and span is not None and text[span.start] == '"':
             hint = f"double quotes enclose a name here; a text is written '{name.text}'"
         return self.columns.column(name.text, text=text, span=span, hint=hint)
+
+    def key(self, key: PartitionKey | SortKey) -> str:
+        """The column of a key; that of an expression, if the caller has computed it (`key_columns.py`)."""
+        if key.expression is not None and key.column.text not in self.columns.columns:
+            raise refused_key(self.clause, key)
+        return self.column(key.column, key.span)
 
     @property
     def example_column(self) -> str:

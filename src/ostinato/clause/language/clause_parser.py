@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from ostinato.clause.language.clause_checks import check_clause
 from ostinato.clause.language.foreign_syntax import foreign_forms
+from ostinato.clause.language.key_parser import read_key
 from ostinato.clause.language.listed_items import (
     definition_follows,
     key_follows,
@@ -159,40 +160,17 @@ class _ClauseParser:
 
     # --- keys ---
 
-    def _key_column(self, where: str) -> PartitionKey:
-        cursor, start = self.cursor, self.cursor.token.span
-        if cursor.token.kind not in (Kind.WORD, Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED):
-            cursor.fail(f"{where} takes plain columns", code="KEY_NOT_A_COLUMN")
-        name, span = cursor.name("a column")
-        while cursor.sees(".") and cursor.ahead().kind in (Kind.WORD, Kind.BACK_QUOTED, Kind.DOUBLE_QUOTED):
-            cursor.take()
-            self._check_qualifier(name, where)
-            name, span = cursor.name("a column")
-        if cursor.token.upper in ("(", "+", "-", "*", "/", "%", "||", "[", "."):
-            cursor.fail(
-                f"{where} takes plain columns, no expressions",
-                code="KEY_NOT_A_COLUMN",
-                span=start.to(cursor.token.span),
-                hint="compute it in a sub-query that feeds the clause",
-            )
-        return PartitionKey(name, start.to(span))
-
-    def _check_qualifier(self, qualifier: Name, where: str) -> None:
-        if self.input_name is None or qualifier.text.lower() != self.input_name.lower():
-            self.cursor.fail(
-                f"'{qualifier.text}' isn't the name of the input table",
-                code="KEY_NOT_A_COLUMN",
-                hint=f"{where} takes plain columns of the input",
-            )
-
     def partition_keys(self) -> tuple[PartitionKey, ...]:
-        return listed(self.cursor, lambda: self._key_column("PARTITION BY"), "columns of PARTITION BY", key_follows)
+        def key() -> PartitionKey:
+            return read_key(self.expressions, self.input_name, "PARTITION BY", is_named=True)
+
+        return listed(self.cursor, key, "columns of PARTITION BY", key_follows)
 
     def sort_keys(self) -> tuple[SortKey, ...]:
         return listed(self.cursor, self._sort_key, "columns of ORDER BY", key_follows)
 
     def _sort_key(self) -> SortKey:
-        cursor, key = self.cursor, self._key_column("ORDER BY")
+        cursor, key = self.cursor, read_key(self.expressions, self.input_name, "ORDER BY")
         descending = False
         if cursor.accept("DESC"):
             descending = True
@@ -205,7 +183,7 @@ class _ClauseParser:
             nulls_first = False
         if nulls_first is (not descending):  # Spark's default, so that both spellings are the same query
             nulls_first = None
-        return SortKey(key.column, descending, nulls_first, key.span)
+        return SortKey(key.column, descending, nulls_first, key.expression, key.span)
 
     # --- output and skip ---
 

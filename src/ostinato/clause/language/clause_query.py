@@ -160,9 +160,7 @@ def as_clause_query(
 
 
 @functools.lru_cache(maxsize=128)  # one call reads its text two or three times: for its errors, then to run
-def _read_text(
-    text: str, defaults: DefaultColumns, parameters: Parameters | None, quotes: bool = False
-) -> ClauseQuery:
+def _read_text(text: str, defaults: DefaultColumns, parameters: Parameters | None, quotes: bool = False) -> ClauseQuery:
     """`quotes`: whether double quotes enclose names."""
     reader = None if parameters is None else ParameterReader(parameters)
     if first_token(text).upper not in ("SELECT", "WITH", "FROM"):
@@ -175,9 +173,7 @@ def _read_text(
     return query
 
 
-def _read_select(
-    text: str, defaults: DefaultColumns, quotes: bool, parameters: ParameterReader | None
-) -> ClauseQuery:
+def _read_select(text: str, defaults: DefaultColumns, quotes: bool, parameters: ParameterReader | None) -> ClauseQuery:
     clauses = read_statement(text, Settings(double_quoted_identifiers=quotes)).clauses
     cursor = Cursor(text, double_quoted_identifiers=quotes, parameters=parameters)
     if len(clauses) != 1 or not cursor.accept("SELECT"):

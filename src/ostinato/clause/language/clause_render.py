@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 
-from ostinato.clause.query.clause import MatchMode, MatchRecognize, SkipKind, SortKey
+from ostinato.clause.query.clause import MatchMode, MatchRecognize, PartitionKey, SkipKind, SortKey
 from ostinato.clause.query.pattern import (
     Alternation,
     Concat,
@@ -19,6 +19,7 @@ from ostinato.clause.query.pattern import (
     Variable,
 )
 from ostinato.expressions.render import quote, render_expression, render_name
+from ostinato.rows.column_names import KEY
 
 
 def render_pattern(pattern: Pattern) -> str:
@@ -68,7 +69,7 @@ def render_clause(query: MatchRecognize) -> str:
     """The clause as text that parses to the same query."""
     lines = []
     if query.partition_by:
-        lines.append("PARTITION BY " + ", ".join(render_name(key.column) for key in query.partition_by))
+        lines.append("PARTITION BY " + ", ".join(_partition_key(key) for key in query.partition_by))
     if query.order_by:
         lines.append("ORDER BY " + ", ".join(_sort_key(key) for key in query.order_by))
     if query.measures:
@@ -97,9 +98,18 @@ def render_variable(name: str) -> str:
     return render_pattern(Variable(name))
 
 
+def _partition_key(key: PartitionKey) -> str:
+    is_named = key.expression is not None and not key.column.text.startswith(KEY)
+    return _key(key) + (f" AS {quote(key.column.text)}" if is_named else "")
+
+
+def _key(key: PartitionKey | SortKey) -> str:
+    return render_name(key.column) if key.expression is None else render_expression(key.expression)
+
+
 def _sort_key(key: SortKey) -> str:
     nulls = "" if key.nulls_first is None else f" NULLS {'FIRST' if key.nulls_first else 'LAST'}"
-    return f"{render_name(key.column)}{' DESC' if key.descending else ''}{nulls}"
+    return f"{_key(key)}{' DESC' if key.descending else ''}{nulls}"
 
 
 def _after_match(query: MatchRecognize) -> str:

@@ -29,7 +29,7 @@ from ostinato.expressions.syntax import (
     walk,
     with_label,
 )
-from ostinato.rows.column_names import PREFIX
+from ostinato.rows.column_names import KEY, PREFIX
 
 MAX_PUSHED = 1_000
 """The most conditions and expressions over a single row; with more, Spark becomes very slow."""
@@ -113,7 +113,7 @@ def slot_name(i: int) -> str:
 def make_plan(bound: BoundClause) -> MatchPlan:
     """Plans a clause. Raises RESERVED_NAME, PATTERN_TOO_LARGE, TOO_MANY_CONDITIONS."""
     for name in bound.columns:
-        if name.lower().startswith(PREFIX):
+        if name.lower().startswith(PREFIX) and not name.startswith(KEY):
             raise QueryError("RESERVED_NAME", f"column names that start with {PREFIX} are ours: '{name}'")
     pattern, rewrites = rewrite(bound.clause.pattern)
     nfa = build_nfa(pattern)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ostinato.clause.query.clause import MatchRecognize, Measure, Output, SortKey
 from ostinato.expressions.syntax import Expr
+from ostinato.rows.column_names import KEY
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class BoundClause:
     @property
     def shown_order(self) -> tuple[str, ...]:
         """The order columns that ALL ROWS PER MATCH shows after the partition columns; `shows_order`: always."""
-        order = dict.fromkeys(key.column for key in self.order_by)
+        order = dict.fromkeys(key.column for key in self.order_by if not key.column.startswith(KEY))
         is_shown = self.shows_all_rows or self.shows_order
         return tuple(name for name in order if name not in self.partition_by) if is_shown else ()
 
@@ -48,12 +49,13 @@ class BoundClause:
         if not self.shows_all_rows:
             return ()
         before = {*self.partition_by, *self.shown_order}
-        return tuple(name for name in self.columns if name not in before)
+        return tuple(name for name in self.columns if name not in before and not name.startswith(KEY))
 
     @property
     def output_names(self) -> tuple[str, ...]:
         measures = tuple(measure.name for measure in self.measures)
-        return (*self.partition_by, *self.shown_order, *measures, *self.shown_rest)
+        keys = tuple(name for name in self.partition_by if not name.startswith(KEY))
+        return (*keys, *self.shown_order, *measures, *self.shown_rest)
 
     def rows_of(self, name: str) -> frozenset[str]:
         """The primary variables that a variable or union variable stands for."""

@@ -14,11 +14,15 @@ from ostinato.expressions.syntax import Expr, Name
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """`column [ASC|DESC] [NULLS FIRST|LAST]`; NULLs are first when ascending unless written otherwise (Spark)."""
+    """`column [ASC|DESC] [NULLS FIRST|LAST]`; NULLs are first when ascending unless written otherwise (Spark).
+
+    `expression`: the key is an expression, and `column` is the name of the column that it is computed into.
+    """
 
     column: Name
     descending: bool = False
     nulls_first: bool | None = None
+    expression: Expr | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -94,7 +98,10 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class PartitionKey:
+    """`column`, or `expression [AS column]`: see `SortKey`."""
+
     column: Name
+    expression: Expr | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -134,6 +141,11 @@ class MatchRecognize:
     input_name: str | None = None
     text: str | None = field(default=None, compare=False, repr=False)
     spans: ClauseSpans = field(default=NO_SPANS, compare=False, repr=False)
+
+    @property
+    def keys(self) -> tuple[PartitionKey | SortKey, ...]:
+        """PARTITION BY, then ORDER BY."""
+        return (*self.partition_by, *self.order_by)
 
     @property
     def within_us(self) -> int | None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.query.bound_clause import BoundClause
-from ostinato.clause.query.clause import Output
+from ostinato.clause.query.clause import MatchRecognize, Output
 from ostinato.clause.stream.appended_bucket import opened_bucket
 from ostinato.clause.stream.stream_search import needs_of
 from ostinato.errors import QueryError
@@ -72,7 +72,7 @@ class QueryChange:
     def _of_order(self) -> list[str]:
         then, now = self.then.plan.bound, self.now.plan.bound
         reasons = []
-        if then.partition_by != now.partition_by:
+        if then.partition_by != now.partition_by or _computed(then.clause) != _computed(now.clause):
             reasons.append("another PARTITION BY needs other keys")
         if _order(then) != _order(now):
             reasons.append("another ORDER BY needs rows in another order")
@@ -178,6 +178,11 @@ class QueryChange:
 
 def _order(bound: BoundClause) -> list[tuple[str, bool, bool]]:
     return [(key.column, key.key.descending, key.key.puts_nulls_first) for key in bound.order_by]
+
+
+def _computed(clause: MatchRecognize) -> dict[str, Expr]:
+    """The keys that are expressions, by the names of their columns."""
+    return {key.column.text: key.expression for key in clause.keys if key.expression is not None}
 
 
 def _of_type(subject: str, then: object, now: object) -> str:

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from ostinato.clause.query.bound_clause import BoundClause
 from ostinato.errors import MatchError
+from ostinato.rows.column_names import KEY
 
 _MOST_SHOWN = 80
 """Characters of an expression or a value that a message shows."""
@@ -18,7 +19,8 @@ def located(
 ) -> MatchError:
     """The error with the expression that failed, and the key and time of a row where `columns` has them.
     `measure`: the name of the measure that failed."""
-    names = dict.fromkeys((*bound.partition_by, *(key.column for key in bound.order_by)))
+    keys = dict.fromkeys((*bound.partition_by, *(key.column for key in bound.order_by)))
+    names = [name for name in keys if not name.startswith(KEY)]
     values = [f"{name} = {shown_value(columns[name][row].as_py())}" for name in names if name in columns]
     where = "" if measure is None else f", in the measure '{measure}'"
     where += f", in the row with {', '.join(values)}" if values else ""

@@ -14,7 +14,7 @@ from ostinato.spark.checkpoints.opened import definition_of
 from ostinato.spark.clause.clause_options import ClauseOptions
 from ostinato.spark.clause.clause_stream_definition import ClauseDefinition
 from ostinato.spark.clause.kept_state import change_of_query, fixed_changes
-from ostinato.spark.clause.spark_plan import plan_query
+from ostinato.spark.clause.spark_plan import plan_query, with_key_columns
 from ostinato.spark.session.session_settings import session_settings
 from ostinato.spark.streams.stream_checkpoint import check_folder, open_checkpoint
 from ostinato.streams.stored_definition import definition_changes
@@ -37,7 +37,8 @@ def change_report(
     stream = stored.stream if options is None else options.stream
     limits = stored.limits if options is None else options.limits
     has_history = stored.has_history if options is None else options.history is not None
-    query = plan_query(clause, df, limits, session_settings(df))
+    settings = session_settings(df)
+    query = plan_query(clause, with_key_columns(clause, df, settings), limits, settings)
     then, now = stored.to_json(), ClauseDefinition.of(query, stream, has_history=has_history).to_json()
     changes = definition_changes(then, now)
     if not changes:

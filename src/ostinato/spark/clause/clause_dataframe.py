@@ -14,7 +14,7 @@ from ostinato.expressions.types import Settings
 from ostinato.spark.clause.batch import match_batch
 from ostinato.spark.clause.clause_options import DEFAULT_OPTIONS, BatchOptions, ClauseOptions
 from ostinato.spark.clause.clause_streaming import match_open_batch, match_stream
-from ostinato.spark.clause.spark_plan import plan_query
+from ostinato.spark.clause.spark_plan import plan_query, with_key_columns
 from ostinato.spark.session.session_settings import session_settings
 
 
@@ -32,7 +32,9 @@ def match_dataframe(
 ) -> DataFrame:
     """The clause's rows as a DataFrame, streaming if the input is; nothing runs yet."""
     shows_order = df.isStreaming and options.stream.shows_late
-    planned = plan_query(query, df, options.limits, settings or session_settings(df), shows_order=shows_order)
+    settings = settings or session_settings(df)
+    df = with_key_columns(query, df, settings)
+    planned = plan_query(query, df, options.limits, settings, shows_order=shows_order)
     if df.isStreaming:
         if options.batch != BatchOptions():
             raise QueryError(
@@ -40,7 +42,10 @@ def match_dataframe(
                 "sort, memory_budget, skew and end are for batch DataFrames",
                 hint="this DataFrame is a stream: leave them out",
             )
-        return match_stream(planned, options.stream, options.history)
+        history = options.history
+        if history is not None:
+            history = with_key_columns(query, history, settings)
+        return match_stream(planned, options.stream, history)
     is_open = options.batch.end == "open"
     # These options say which matches are decided.
     until_end = replace(options.stream, eager=False, forget_keys_after=None) if is_open else options.stream

@@ -13,7 +13,7 @@ from ostinato.clause.language.clause_render import render_clause
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.errors import QueryError
 from ostinato.expressions.types import Settings
-from ostinato.spark.clause.spark_plan import SparkQuery, plan_query
+from ostinato.spark.clause.spark_plan import SparkQuery, plan_query, with_key_columns
 from ostinato.spark.shipping.shipped_rows import described
 from ostinato.spark.streams.stream_definition import (
     StreamDefinition,
@@ -95,6 +95,7 @@ class ClauseDefinition(StreamDefinition):
         check_same_columns(described(query.shipped.schema), self)
         if rows is None:
             return query
+        rows = with_key_columns(clause, rows, self.settings)
         missing = set(columns.columns) - set(rows.columns)
         if missing:
             raise QueryError("UNKNOWN_COLUMN", f"arriving= lacks columns of the stream: {', '.join(sorted(missing))}")

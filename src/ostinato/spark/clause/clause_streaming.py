@@ -14,7 +14,7 @@ from ostinato.clause.stream.stream_limits import (
     not_with_on_error,
     why_unbounded,
 )
-from ostinato.errors import warn
+from ostinato.errors import QueryError, warn
 from ostinato.spark.clause.clause_stream_definition import ClauseDefinition
 from ostinato.spark.clause.clause_stream_output import measured_stream, stream_schema
 from ostinato.spark.clause.clause_stream_task import ClauseBucketTask, SkippingBucketTask
@@ -103,6 +103,14 @@ def check_query(query: SparkQuery, *, eager: bool = False, can_be_eager: bool = 
     first = query.bound.order_by[0]
     delay_ms = watermark_delay_ms(query.df, first.column)
     if delay_ms is None and not eager:
+        if first.key.expression is not None:
+            raise QueryError(
+                "STREAM_NEEDS_WATERMARK",
+                "the first key of ORDER BY is an expression, and only a column can have a watermark",
+                text=query.bound.clause.text,
+                span=first.key.span,
+                hint="order by the time column first; expressions may follow",
+            )
         raise without_watermark(
             query.df, first.column, query.bound.clause.text, first.key.span, can_be_eager=can_be_eager
         )

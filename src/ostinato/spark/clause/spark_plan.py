@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as s
 
 from ostinato.clause.language.clause_binding import bind
+from ostinato.clause.language.key_columns import key_columns
 from ostinato.clause.plan.match_plan import MatchPlan, make_plan, slot_name
 from ostinato.clause.plan.typed_plan import Limits, TypedPlan, check_condition, type_plan
 from ostinato.clause.query.clause import MatchRecognize, Output
@@ -35,6 +36,18 @@ def plan_query(
     """The clause planned over the DataFrame's columns. `shows_order`: see `bind`."""
     bound = bind(clause, df.columns, case_sensitive=settings.case_sensitive, shows_order=shows_order)
     return SparkQuery(make_plan(bound), df, limits, settings)
+
+
+def with_key_columns(clause: MatchRecognize, df: DataFrame, settings: Settings) -> DataFrame:
+    """The DataFrame with the columns of the keys that are expressions. Raises a QueryError for one Spark refuses."""
+    keys = key_columns(clause, df.columns, case_sensitive=settings.case_sensitive)
+    for key in keys:
+        error = refused(df, key.expression, key.written, clause.text)
+        if error is not None:
+            raise error
+    if not keys:
+        return df
+    return df.selectExpr("*", *(f"{render_expression(key.expression)} AS {quote(key.name)}" for key in keys))
 
 
 @dataclass(frozen=True, slots=True)
