@@ -311,7 +311,7 @@ def definitions(draw: Draw, name: str, names: Names) -> str | None:
 
 # --- clauses ----------------------------------------------------------------------------------------------------------
 
-_ORDERS = ("id", "id", "id DESC", "x, id", "s DESC NULLS LAST, id", "y NULLS LAST, id DESC", "t, id", "d DESC, id")
+ORDERS = ("id", "id", "id DESC", "x, id", "s DESC NULLS LAST, id", "y NULLS LAST, id DESC", "t, id", "d DESC, id")
 _OUTPUTS = ("", "ONE ROW PER MATCH", "ALL ROWS PER MATCH", "ALL ROWS PER MATCH SHOW EMPTY MATCHES")
 _MODES = ("ALL MATCHES", "INCREMENTAL MATCHES", "MAXIMAL MATCHES")
 SHOW_TIMEOUTS = True
@@ -323,14 +323,14 @@ def clauses(draw: Draw, *, modes: bool = False) -> str:
     """The text of a clause over COLUMNS; with `modes`, of one that has a match mode in the place of SKIP."""
     pattern = draw(patterns("AB" if modes else draw(st.sampled_from(["AB", "ABC", "ABCD"])), 2 if modes else 3))
     primary = variables_in(pattern)
-    unions = _unions(draw, primary)
+    unions = union_variables(draw, primary)
     names = Names(primary, unions, numbered=not modes)
     lines = [draw(st.sampled_from(["", "", "PARTITION BY k", "PARTITION BY g, k", "PARTITION BY f, k, g"]))]
     within = draw(st.integers(0, 7)) == 0
-    order = draw(st.sampled_from(["t, id", "t DESC, id"])) if within else draw(st.sampled_from(_ORDERS))
+    order = draw(st.sampled_from(["t, id", "t DESC, id"])) if within else draw(st.sampled_from(ORDERS))
     if within or draw(st.integers(0, 9)):
         lines.append(f"ORDER BY {order}")
-    lines.append("MEASURES " + ", ".join(_measures(draw, Names(primary, unions, in_measures=True))))
+    lines.append("MEASURES " + ", ".join(measure_list(draw, Names(primary, unions, in_measures=True))))
     outputs = [*_OUTPUTS, "ALL ROWS PER MATCH OMIT EMPTY MATCHES"]
     if not modes and "{-" not in pattern:
         outputs.append("ALL ROWS PER MATCH WITH UNMATCHED ROWS")
@@ -338,7 +338,7 @@ def clauses(draw: Draw, *, modes: bool = False) -> str:
     if SHOW_TIMEOUTS and within and not modes and output.startswith(("ONE", "ALL")) and "UNMATCHED" not in output:
         output += draw(st.sampled_from(["", " SHOW TIMEOUT MATCHES"]))
     lines.append(output)
-    lines.append(draw(st.sampled_from(_MODES)) if modes else _skip(draw, names))
+    lines.append(draw(st.sampled_from(_MODES)) if modes else skip_rule(draw, names))
     lines.append(f"PATTERN ({pattern})")
     if within:
         lines.append(f"WITHIN INTERVAL '{draw(st.integers(0, 4))}' MINUTE")
@@ -352,14 +352,14 @@ def clauses(draw: Draw, *, modes: bool = False) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _unions(draw: Draw, primary: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def union_variables(draw: Draw, primary: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if not primary or draw(st.integers(0, 2)):
         return ()
     members = st.lists(st.sampled_from(primary), min_size=1, max_size=len(primary), unique=True)
     return tuple((name, tuple(draw(members))) for name in draw(st.sampled_from(["U", "UV"])))
 
 
-def _measures(draw: Draw, names: Names) -> list[str]:
+def measure_list(draw: Draw, names: Names) -> list[str]:
     kinds = draw(st.lists(st.sampled_from((*_OF_TYPE, "list")), min_size=1, max_size=3))
     return [f"{draw(_lists(names) if kind == 'list' else values(kind, names))} AS m{i}" for i, kind in enumerate(kinds)]
 
@@ -372,7 +372,7 @@ def _lists(draw: Draw, names: Names) -> str:
     return f"{_running(draw, names)}array_agg({draw(st.sampled_from(['', 'DISTINCT ']))}{operand})"
 
 
-def _skip(draw: Draw, names: Names) -> str:
+def skip_rule(draw: Draw, names: Names) -> str:
     rules = ["", "AFTER MATCH SKIP PAST LAST ROW", "AFTER MATCH SKIP TO NEXT ROW", "AFTER MATCH SKIP TO NEXT ROW"]
     if names.all and draw(st.integers(0, 3)) == 0:
         target = draw(st.sampled_from(names.all))

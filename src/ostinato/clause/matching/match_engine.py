@@ -56,6 +56,8 @@ class Task:
     show_timeouts: bool
     max_partial_matches: int
     needs_path: bool
+    in_frame: bool = False
+    """Whether a start is the first row of a frame: rows before it can't be read, nor rows behind `max_length`."""
 
     @functools.cached_property
     def automaton(self) -> NfaTables:
@@ -237,6 +239,7 @@ def rules_of(task: Task, spans: Spans, *, reads_run: bool) -> s.SearchRules:
         timeouts=task.show_timeouts,
         at_once=spans.reported_until is not None,
         every_start=spans.every_start,
+        in_frame=task.in_frame,
     )
 
 

@@ -106,6 +106,9 @@ def _search(automaton, rules, rows, starts, matches, buffers, conditions, progre
             tried = 0
             look_after = min(STEPS_PER_LOOK, rules.max_partial_matches)
             depth = 0
+            readable_from, readable_end = first, last_end
+            if rules.in_frame:
+                readable_from, readable_end = start, min(last_end, start + longest)
             node[0] = states + 1 if start == first else states
             cursor[0] = choice_at[node[0]]
             while True:
@@ -205,7 +208,7 @@ def _search(automaton, rules, rows, starts, matches, buffers, conditions, progre
                 label = label_of[choice]
                 verdict = update(label, row, depth, buffers, conditions)  # noqa: F821 (declared above)
                 if verdict == 0:
-                    verdict = check(choice, label, row, depth, first, last_end, number, buffers, conditions)  # noqa: F821
+                    verdict = check(choice, label, row, depth, readable_from, readable_end, number, buffers, conditions)  # noqa: F821
                     if verdict == 0:
                         continue
                 if verdict < 0:

@@ -55,6 +55,8 @@ class SearchRules(NamedTuple):
     """Whether starts that a match skips are tried too."""
     notes_open: bool = False
     """Whether a start with an open run adds a record OPEN_START behind those of its matches."""
+    in_frame: bool = False
+    """Whether conditions over the run can't read rows before the start, or behind `max_length` rows from it."""
 
 
 class SearchRows(NamedTuple):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ostinato.clause.plan.frame_distances import FrameDistance
 from ostinato.clause.plan.navigations import (
     NULL,
     at_row,
@@ -58,8 +59,8 @@ class Condition:
     run: Expr | None = None
 
 
-def split_condition(condition: Expr, variable: str) -> Condition:
-    """Splits the condition of one variable.
+def split_condition(condition: Expr, variable: str, distance: FrameDistance | None = None) -> Condition:
+    """Splits the condition of one variable; in a window, at this distance from the first row of the frame.
 
     The three conditions are evaluated apart, for all rows. A conjunct that may fail stays together with the conjuncts
     before it, because they may guard it: `x <> 0 AND 10 / x > PREV(x)`.
@@ -67,8 +68,9 @@ def split_condition(condition: Expr, variable: str) -> Condition:
     conjuncts_by_scope: tuple[list[Expr], list[Expr], list[Expr]] = ([], [], [])
     widest = _ROW
     before: list[tuple[int, Expr]] = []
-    for conjunct in conjuncts(spread(settle(condition, variable))):
-        scope = _scope(conjunct)
+    settled = spread(settle(condition, variable))
+    for conjunct in conjuncts(settled if distance is None else distance.cut(settled)):
+        scope = _RUN if distance is not None and distance.needs_search(conjunct) else _scope(conjunct)
         if may_fail(conjunct):
             scope = max(scope, widest)
             conjuncts_by_scope[scope].extend(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ostinato.clause.automaton.distinct_labels import one_state_per_label
@@ -9,10 +11,12 @@ from ostinato.clause.automaton.nfa import Nfa, build_nfa
 from ostinato.clause.automaton.pattern_rewrites import Rewrite, rewrite
 from ostinato.clause.plan.condition_parts import Condition, split_condition
 from ostinato.clause.plan.fixed_length import at_offset, fixed_sequence
+from ostinato.clause.plan.frame_distances import FrameDistance, FramedNfa, split_by_distance
 from ostinato.clause.plan.navigations import depends_on_match, references, spread
 from ostinato.clause.query.bound_clause import BoundClause
 from ostinato.clause.query.clause import MatchMode
 from ostinato.clause.query.pattern import Pattern
+from ostinato.clause.query.window_pattern import WindowPattern
 from ostinato.errors import QueryError
 from ostinato.expressions.syntax import (
     Aggregate,
@@ -78,6 +82,8 @@ class MatchPlan:
     """The measures as expressions over `slot_name(i)` columns."""
     shown: tuple[str, ...]
     """The input columns that the output shows."""
+    window: WindowPattern | None = None
+    """The window that is planned: each row is shown with its match. None: a clause."""
     declined: dict[str, str] = field(default_factory=dict)
     """Engines that can't run this query, and why."""
 
@@ -88,6 +94,10 @@ class MatchPlan:
     def input_name(self, expr: Expr) -> str:
         return next(item.name for item in self.inputs if item.expr == expr)
 
+    def is_frame_function(self, measure: str) -> bool:
+        """Whether the measure has a value for rows without a match, too."""
+        return self.window is not None and measure in self.window.frame_functions
+
     @property
     def has_ids(self) -> bool:
         """Whether the output has ids of matches or runs."""
@@ -96,7 +106,9 @@ class MatchPlan:
     @property
     def needs_path(self) -> bool:
         """Whether the output needs the labels of a match's rows."""
-        if self.bound.shows_all_rows:
+        if self.bound.shows_all_rows and self.window is None:
+            return True
+        if self.window is not None and self.window.seek:  # the labels tell the rows before the match
             return True
         return any(
             isinstance(slot, Aggregate)
@@ -110,8 +122,8 @@ def slot_name(i: int) -> str:
     return f"{PREFIX}m{i}"
 
 
-def make_plan(bound: BoundClause) -> MatchPlan:
-    """Plans a clause. Raises RESERVED_NAME, PATTERN_TOO_LARGE, TOO_MANY_CONDITIONS."""
+def make_plan(bound: BoundClause, window: WindowPattern | None = None) -> MatchPlan:
+    """Plans a clause, or the clause of a window. Raises RESERVED_NAME, PATTERN_TOO_LARGE, TOO_MANY_CONDITIONS."""
     for name in bound.columns:
         if name.lower().startswith(PREFIX) and not name.startswith(KEY):
             raise QueryError("RESERVED_NAME", f"column names that start with {PREFIX} are ours: '{name}'")
@@ -119,18 +131,20 @@ def make_plan(bound: BoundClause) -> MatchPlan:
     nfa = build_nfa(pattern)
     if bound.clause.mode is MatchMode.ALL:
         nfa = one_state_per_label(nfa)
-    sequence, conditions, declined = _state_conditions(bound, pattern, nfa)
+    framed = None if window is None else split_by_distance(nfa, bound.conditions.values(), window.frame_end)
+    nfa = nfa if framed is None else framed.nfa
+    sequence, conditions, declined = _state_conditions(bound, pattern, nfa, framed)
     lists = _Lists()
     state_conditions = tuple(lists.add(condition) for condition in conditions)
     inputs = _Inputs()
+    shown = (*bound.partition_by, *bound.shown_order, *bound.shown_rest)
+    if window is not None:  # first, because inputs order rows with equal keys: the same for all windows of an order
+        inputs.show(shown)
     for condition in (*lists.neighbours, *lists.run):
         inputs.of_condition(condition, bound.variables)
     slots = SlotColumns(inputs)
     outer = tuple(slots.replace(measure.expression) for measure in bound.measures)
-    shown = (*bound.partition_by, *bound.shown_order, *bound.shown_rest)
-    for name in shown:
-        if name not in bound.partition_by:
-            inputs.add(Column(name))
+    inputs.show(name for name in shown if name not in bound.partition_by)
     pushed = len(lists.row) + sum(item.is_computed for item in inputs.by_expression.values())
     if pushed > MAX_PUSHED:
         raise QueryError(
@@ -151,12 +165,13 @@ def make_plan(bound: BoundClause) -> MatchPlan:
         slots=tuple(slots.slots),
         outer=outer,
         shown=shown,
+        window=window,
         declined=declined,
     )
 
 
 def _state_conditions(
-    bound: BoundClause, pattern: Pattern, nfa: Nfa
+    bound: BoundClause, pattern: Pattern, nfa: Nfa, framed: FramedNfa | None
 ) -> tuple[tuple[str, ...] | None, list[Condition], dict[str, str]]:
     """The sequence of variables if shifts can run the query, the condition of every state, and why shifts can't."""
     declined: dict[str, str] = {}
@@ -167,7 +182,9 @@ def _state_conditions(
         declined["shifts"] = "partial matches that timed out are shown"
     else:
         placed = [
-            split_condition(at_offset(bound.conditions[name], sequence, offset), name)
+            split_condition(
+                at_offset(bound.conditions[name], sequence, offset), name, framed.exactly(offset) if framed else None
+            )
             if name in bound.conditions
             else Condition()
             for offset, name in enumerate(sequence)
@@ -175,8 +192,15 @@ def _state_conditions(
         if all(condition.run is None for condition in placed):
             return sequence, placed, declined
         declined["shifts"] = "a condition needs an aggregate or MATCH_NUMBER() of the run"
-    split = {name: split_condition(condition, name) for name, condition in bound.conditions.items()}
-    return None, [split.get(state.variable, Condition()) for state in nfa.states], declined
+    distances: Sequence[FrameDistance | None] = [None] * len(nfa.states) if framed is None else framed.distances
+
+    @functools.cache
+    def split(name: str, distance: FrameDistance | None) -> Condition:
+        condition = bound.conditions.get(name)
+        return Condition() if condition is None else split_condition(condition, name, distance)
+
+    conditions = [split(state.variable, distance) for state, distance in zip(nfa.states, distances, strict=True)]
+    return None, conditions, declined
 
 
 class _Lists:
@@ -209,6 +233,10 @@ class _Inputs:
         if expr not in self.by_expression:
             name = expr.name if isinstance(expr, Column) else f"{PREFIX}d{len(self.by_expression)}"
             self.by_expression[expr] = PlanInput(name, expr)
+
+    def show(self, names: Iterable[str]) -> None:
+        for name in names:
+            self.add(Column(name))
 
     def of_condition(self, condition: Expr, variables: tuple[str, ...]) -> None:
         for reference in references(condition):

@@ -343,4 +343,5 @@ def _task(typed: TypedPlan) -> Task:
         show_timeouts=clause.show_timeouts,
         max_partial_matches=typed.limits.max_partial_matches,
         needs_path=plan.needs_path,
+        in_frame=plan.window is not None,
     )

@@ -76,10 +76,12 @@ class EvaluatedPlan:
     def measured(self, rows: OutputRows) -> pa.Table:
         """The output table: the measures, computed from the values that matching returned."""
         bound = self.plan.bound
-        matched = np.asarray(rows.arrays[MATCHED]) if MATCHED in rows.arrays else np.ones(rows.count, np.bool_)
+        everywhere = np.ones(rows.count, np.bool_)
+        matched = np.asarray(rows.arrays[MATCHED]) if MATCHED in rows.arrays else everywhere
         result = {name: rows.arrays[name] for name in self.plan.shown}
         for measure, ready in zip(bound.measures, self.outer, strict=True):
-            result[measure.name], failed = measured_or_failed(ready, rows, matched, most=0)
+            shown = everywhere if self.plan.is_frame_function(measure.name) else matched
+            result[measure.name], failed = measured_or_failed(ready, rows, shown, most=0)
             for row, error in failed.items():
                 raise located(error, bound, rows.arrays, row, measure.name) from None
         return pa.table([result[name] for name in bound.output_names], names=list(bound.output_names))
