@@ -10,6 +10,7 @@ import pyarrow as pa
 from ostinato.calls.foreign_errors import ours_or_raise
 from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.clause.task.clause_worker import Worker
+from ostinato.clause.task.window_worker import WindowWorker
 from ostinato.expressions.values.value_order import group_numbers
 from ostinato.rows.batches import OutputRows, batch_of, batches_of, failure, one_array
 
@@ -33,7 +34,7 @@ def match_batches(
     """
 
     def run() -> Callable[[pa.Table], OutputRows]:
-        worker = Worker(typed)
+        worker = Worker(typed) if typed.plan.window is None else WindowWorker(typed)
         return lambda table: worker.run(batch_of(table, conditions))
 
     keys = typed.plan.bound.partition_by

@@ -26,21 +26,25 @@ from ostinato.streams.stream_settings import OnError
 
 def match_batch(query: SparkQuery, options: BatchOptions, on_error: OnError = "fail") -> DataFrame:
     """The clause's rows as a DataFrame; nothing runs yet."""
-    if not query.bound.order_by:
-        warn("MATCH_RECOGNIZE without ORDER BY: Spark keeps no order of its own, so the result may differ between runs")
+    warn_without_order(query, "MATCH_RECOGNIZE")
     if on_error == "skip":
         return _matched_skipping_errors(query, options)
     is_cut = options.skew == "slice" or not query.bound.partition_by
     if is_cut and declined_by_tasks(query.plan) is None:
         matched = matched_in_slices(query)
     else:
-        matched = _matched_by_key(query, sorted_by_spark=_sorts_by_spark(query, options))
+        matched = matched_by_key(query, options)
     return query.measured(matched.where(RAISES))
 
 
-def _matched_by_key(query: SparkQuery, *, sorted_by_spark: bool) -> DataFrame:
+def warn_without_order(query: SparkQuery, construct: str) -> None:
+    if not query.bound.order_by:
+        warn(f"{construct} without ORDER BY: Spark keeps no order of its own, so the result may differ between runs")
+
+
+def matched_by_key(query: SparkQuery, options: BatchOptions) -> DataFrame:
     """Each task matches all rows of its keys."""
-    df = query.shipped.by_key(query.bound.partition_by)
+    df, sorted_by_spark = query.shipped.by_key(query.bound.partition_by), _sorts_by_spark(query, options)
     if sorted_by_spark:
         df = df.sortWithinPartitions(*query.sort_order())
     schema = query.worker_schema()
@@ -49,7 +53,7 @@ def _matched_by_key(query: SparkQuery, *, sorted_by_spark: bool) -> DataFrame:
 
 
 def _matched_skipping_errors(query: SparkQuery, options: BatchOptions) -> DataFrame:
-    """As `_matched_by_key`, with expressions and measures evaluated by the tasks, and errors in a column."""
+    """As `matched_by_key`, with expressions and measures evaluated by the tasks, and errors in a column."""
     if options.skew == "slice":
         raise QueryError(
             "INVALID_OPTION",

@@ -199,9 +199,10 @@ class SparkQuery:
     def outputs(self) -> dict[str, Expr]:
         """The output columns in the standard's order, as expressions over the columns that workers return."""
         outputs: dict[str, Expr] = {name: Column(name) for name in self.plan.shown}
+        shows_unmatched = self.bound.clause.output is Output.ALL_ROWS_WITH_UNMATCHED
         for measure, expr in zip(self.bound.measures, self.plan.outer, strict=True):
-            shows_unmatched = self.bound.clause.output is Output.ALL_ROWS_WITH_UNMATCHED
-            outputs[measure.name] = Case(None, ((Column(MATCHED), expr),), None) if shows_unmatched else expr
+            of_matches = shows_unmatched and not self.plan.is_frame_function(measure.name)
+            outputs[measure.name] = Case(None, ((Column(MATCHED), expr),), None) if of_matches else expr
         return {name: outputs[name] for name in self.bound.output_names}
 
     def with_plan(self, plan: MatchPlan) -> SparkQuery:
