@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.laws.declined import CLAUSES, Declined
 from tests.laws.strategies import COLUMNS, tables
-from tests.laws.test_stream_equals_batch import TABLES, Draw, Plan, on_time, plans, timed_clauses
+from tests.laws.test_stream_equals_batch import TABLES, Draw, Plan, lifetimes, on_time, plans, timed_clauses
 from tests.rule_sets.rule_streams import RuleStream, of_kind, rule
 
 from ostinato.clause.language.clause_parser import parse_clause
@@ -111,8 +111,21 @@ def found_rows(output: list[dict[str, Any]], name: str) -> Counter[tuple[Any, st
     )
 
 
-def run(rules: dict[str, Timed], steps: list[tuple[pa.Table, int]]) -> list[dict[str, Any]]:
-    stream = RuleStream(SCHEMA, keys=("k",), time=("t", "id"))
+def expected_of_lifetimes(text: str, tables: list[pa.Table]) -> Counter[tuple[Any, str]] | None:
+    """The rows of several batches; None if one fails."""
+    expected: Counter[tuple[Any, str]] = Counter()
+    for table in tables:
+        found = expected_rows(text, table)
+        if found is None:
+            return None
+        expected += found
+    return expected
+
+
+def run(
+    rules: dict[str, Timed], steps: list[tuple[pa.Table, int]], forget_us: int | None = None
+) -> list[dict[str, Any]]:
+    stream = RuleStream(SCHEMA, keys=("k",), time=("t", "id"), forget_us=forget_us)
     output: list[dict[str, Any]] = []
     for number, (rows, watermark) in enumerate(steps):
         changes = [rule(name, timed.text) for name, timed in rules.items() if timed.added == number]
@@ -125,16 +138,18 @@ def run(rules: dict[str, Timed], steps: list[tuple[pa.Table, int]]) -> list[dict
     return output + stream.finish()
 
 
-def check(timed: list[Timed], table: pa.Table, plan: Plan) -> None:
+def check(timed: list[Timed], table: pa.Table, plan: Plan, forget_us: int | None = None) -> None:
     steps = plan.steps(table)
     rules = {f"r{number}": one for number, one in enumerate(timed) if one.added < len(steps)}
     with DECLINED.example():
         for name, one in rules.items():
             compile_rule(rule(name, one.text), RuleStream(SCHEMA, time=("t", "id")).declared)
-    output = run(rules, steps)
+    output = run(rules, steps, forget_us)
     total = 0
     for name, one in rules.items():
-        expected = expected_rows(one.text, released_between(steps, one.added, one.removed))
+        released = released_between(steps, one.added, one.removed)
+        pieces = [released] if forget_us is None else lifetimes(one.text, released, forget_us)
+        expected = expected_of_lifetimes(one.text, pieces)
         troubles = [row for row in output if row.get("rule") == name and row["kind"] in ("error", "rule_suspended")]
         if expected is None:
             assert troubles or one.removed is not None
@@ -153,6 +168,28 @@ def test_rules_that_come_and_go(timed: list[Timed], table: pa.Table, plan: Plan)
 @given(st.lists(timed_rules(modes=True), min_size=1, max_size=3), TABLES, plans())
 def test_rules_in_other_match_modes(timed: list[Timed], table: pa.Table, plan: Plan) -> None:
     check(timed, table, plan)
+
+
+@settings(max_examples=examples(60))
+@given(st.lists(timed_rules(), min_size=1, max_size=3), TABLES, plans(), st.integers(1, 6))
+def test_forgotten_keys_begin_anew(timed: list[Timed], table: pa.Table, plan: Plan, half_minutes: int) -> None:
+    """For each rule, each lifetime of a key is a key of its own in the batch."""
+    check(timed, table, plan, 30_000_000 * half_minutes)
+
+
+@settings(max_examples=examples(40))
+@given(st.lists(rule_texts(), min_size=1, max_size=2), TABLES, plans(3), st.integers(1, 4))
+def test_silent_keys_leave_nothing(texts: list[str], table: pa.Table, plan: Plan, half_minutes: int) -> None:
+    """When the watermark has passed the silence of all keys, the state has no rows."""
+    stream = RuleStream(SCHEMA, keys=("k",), time=("t", "id"), forget_us=30_000_000 * half_minutes)
+    stream.step(None, -(2**62), *(rule(f"r{number}", text) for number, text in enumerate(texts)))
+    for rows, watermark in plan.steps(table):
+        stream.step(rows, watermark)
+    while (wake_at := stream.steps[-1].wake_at_us) is not None:
+        stream.step(None, wake_at)
+    DECLINED.answered(rows=any(step.counts.forgotten_keys for step in stream.steps))
+    counts = stream.steps[-1].counts
+    assert (counts.open_runs, counts.buffered_rows) == (0, 0)
 
 
 @pytest.mark.slow

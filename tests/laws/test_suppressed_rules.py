@@ -32,8 +32,8 @@ def most_examples_say_something() -> Iterator[None]:
         yield
 
 
-def new_stream() -> RuleStream:
-    return RuleStream(SCHEMA, time=("t", "id"))
+def new_stream(forget_us: int | None = None) -> RuleStream:
+    return RuleStream(SCHEMA, time=("t", "id"), forget_us=forget_us)
 
 
 def judged(matches: list[dict[str, Any]], duration_us: int) -> Counter[tuple[str, str]]:
@@ -52,14 +52,18 @@ def judged(matches: list[dict[str, Any]], duration_us: int) -> Counter[tuple[str
 
 
 @settings(max_examples=examples(60))
-@given(rule_texts(modes=True), TABLES, plans(), st.integers(1, 6), st.booleans())
-def test_stream_and_judge(text: str, table: pa.Table, plan: Plan, minutes: int, beside_another: bool) -> None:
+@given(rule_texts(modes=True), TABLES, plans(), st.integers(1, 6), st.booleans(), st.booleans())
+def test_stream_and_judge(
+    text: str, table: pa.Table, plan: Plan, minutes: int, beside_another: bool, forgets: bool
+) -> None:
+    """Forgotten keys also come out of the loop over all matches: none is suppressed for longer than remembered."""
+    forget_us = minutes * MINUTE if forgets else None
     steps = plan.steps(table)
     with DECLINED.example():
         compile_rule(rule("r", text), new_stream().declared)
-    batch = new_stream()
+    batch = new_stream(forget_us)
     everything = batch.step(on_time(steps), LATEST, rule("r", text)) + batch.finish()
-    stream = new_stream()
+    stream = new_stream(forget_us)
     others = [rule("other", "PATTERN (A B* C) DEFINE A AS TRUE, C AS FALSE")] if beside_another else []
     output = stream.step(None, -LATEST, rule("r", text, suppress=f"{minutes} minutes by k"), *others)
     for rows, watermark in steps:

@@ -55,9 +55,10 @@ class RuleStream:
         time: tuple[str, ...] = ("at",),
         late: Late = "drop",
         kinds: tuple[RuleKind, ...] = ("clause",),
+        forget_us: int | None = None,
         **limits: int,
     ) -> None:
-        self.declared = Declaration(keys, time, schema, limits=RuleLimits(**limits), kinds=kinds)
+        self.declared = Declaration(keys, time, schema, limits=RuleLimits(**limits), kinds=kinds, forget_us=forget_us)
         self.late = late
         self.state, self.rules = EMPTY, b""
         self.steps: list[RulesStep] = []

@@ -49,6 +49,12 @@ def test_refused_texts(text: object, keys: list[str], words: str) -> None:
     assert caught.value.code == "INVALID_SUPPRESS"
 
 
+def test_keys_are_remembered_for_as_long_as_matches_are_suppressed() -> None:
+    assert read_suppression("1 hour by user", ["user"], HOUR).duration_us == HOUR
+    with pytest.raises(QueryError, match=r"INVALID_SUPPRESS.*remembered \(forget_keys_after, 0:59:59\)"):
+        read_suppression("1 hour by user", ["user"], HOUR - 1_000_000)
+
+
 def suppressed(*matches: tuple[int, int]) -> list[bool]:
     """`matches` are keys and ends, in minutes."""
     keys, ends = np.array(matches, np.int64).T

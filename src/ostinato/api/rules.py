@@ -13,7 +13,7 @@ from ostinato.errors import QueryError
 from ostinato.rows.arrow_tables import spark_dataframe
 from ostinato.rule_sets.change_files import write_change
 from ostinato.rule_sets.declaration import RuleKind, RuleLimits
-from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS, Late
+from ostinato.streams.stream_settings import DEFAULT_BUCKETS, MOST_BUCKETS, Late, silence_us
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,6 +30,7 @@ def rules(
     kinds: RuleKind | Sequence[RuleKind] = "clause",
     late: Late = "drop",
     buckets: int = DEFAULT_BUCKETS,
+    forget_keys_after: str | None = None,
     max_rules: int = RuleLimits().max_rules,
     max_partial_matches: int = RuleLimits().max_partial_matches,
     max_state_bytes: int = RuleLimits().max_state_bytes,
@@ -46,9 +47,12 @@ def rules(
     unmatched, error, late, rule_changed, rule_rejected, rule_suspended), `rule`, `version`, `match_id`, the keys,
     `began`, `ended`, `decided`, `measures` as JSON text, and `message`.
 
-    `buckets` is fixed for the life of a checkpoint. `max_rules` bounds the rules in force. `max_partial_matches`,
-    `max_state_bytes` and `max_errors` (rows of a micro-batch that can't be evaluated) bound what one rule may do in one
-    bucket: a rule beyond them is suspended, and the others go on. A rule's options may only lower them.
+    `buckets` and `forget_keys_after` are fixed for the life of a checkpoint. A key that is silent for longer than
+    `forget_keys_after` ("30 days") ends for all rules, and later begins anew.
+
+    `max_rules` bounds the rules in force. `max_partial_matches`, `max_state_bytes` and `max_errors` (rows of a
+    micro-batch that can't be evaluated) bound what one rule may do in one bucket: a rule beyond them is suspended, and
+    the others go on. A rule's options may only lower them.
 
     >>> found = rules(events, "rules/", keys="user", time="ts", columns=["amount"])  # doctest: +SKIP
     """
@@ -64,6 +68,7 @@ def rules(
     times = column_names("time", time)
     if not times:
         raise QueryError("INVALID_OPTION", "time names the column with the watermark", hint='time="ts"')
+    silence_us(forget_keys_after)  # raises for another value
     terms = RulesTerms(
         column_names("keys", keys),
         times,
@@ -72,6 +77,7 @@ def rules(
         buckets=whole_number("buckets", buckets, most=MOST_BUCKETS),
         limits=RuleLimits(max_rules, max_partial_matches, max_state_bytes, max_errors),
         kinds=_kinds(kinds),
+        forget_keys_after=forget_keys_after,
     )
     return rules_stream(stream, rules, terms)
 

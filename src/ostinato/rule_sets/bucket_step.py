@@ -24,6 +24,7 @@ from ostinato.rule_sets.compiled_rule import CompiledRule
 from ostinato.rule_sets.key_rows import KeyRows, bytes_until
 from ostinato.rule_sets.rule_changes import RuleChange
 from ostinato.rule_sets.rule_errors import as_error_of_rule
+from ostinato.rule_sets.rule_lifetimes import in_lifetimes
 from ostinato.rule_sets.rule_output import OutputTable
 from ostinato.rule_sets.rule_search import RuleOutcome, RuleSearch
 from ostinato.rule_sets.rule_set import RuleRecord
@@ -78,6 +79,9 @@ class BucketStep:
         self.rule_ns: dict[str, int] = {}
         self.suspended: list[str] = []
         """The rules that this step suspended."""
+        self.ended = np.empty(0, np.bool_)
+        """Whether no row follows in a laid-out key."""
+        self.forgotten_keys = 0
 
     def run(self) -> RuleBucket:
         """The bucket after the step. Output rows and counts are collected on the way."""
@@ -89,7 +93,14 @@ class BucketStep:
         self._end_removed()
         layout = self._layout()
         self._numbered(layout)
-        rows = self._rows(layout)
+        layout, rows, self.ended, self.forgotten_keys = in_lifetimes(
+            layout,
+            self._rows(layout),
+            self.bucket.rows,
+            self.declared.forget_us,
+            self.intake.known_until,
+            finished=self.finished,
+        )
         names = tuple(name for name, record in sorted(self.records.items()) if record.is_active)
         stays_from = rows.key_at[1:].copy()
         standings: dict[str, Standing] = {}
@@ -167,8 +178,11 @@ class BucketStep:
         expires = np.minimum(begins, _NEVER - 1 - within[timed]) + within[timed]  # WITHIN ends the first open start
         is_quiet = attempts.quiet > 0
         shows = times[bucket.first[attempts.key[is_quiet]]] + attempts.quiet[is_quiet]
-        keys = np.concatenate([attempts.key[timed], attempts.key[is_quiet]])
-        return _Timers(keys, np.concatenate([expires, shows]))
+        keys, at = [attempts.key[timed], attempts.key[is_quiet]], [expires, shows]
+        if self.declared.forget_us is not None:
+            keys.append(np.arange(len(bucket.rows)))
+            at.append(times[last - 1] + self.declared.forget_us)
+        return _Timers(np.concatenate(keys), np.concatenate(at))
 
     def _within_us(self, name: str) -> int:
         record = self.records.get(name)
@@ -200,7 +214,7 @@ class BucketStep:
             self._tell_change(name, stored, rows, standing)
             if not rows.count:
                 return standing, rows.key_at[1:]
-            outcome = search.run(rows, standing, self.intake.known_until, finished=self.finished)
+            outcome = search.run(rows, standing, self.intake.known_until, self.ended)
             outcome = self._with_suppressed(search.rule, rows, outcome)
             self._add_outcome(search.rule, rows, outcome)
             self._check_bytes(search, rows, outcome.needed_from, name, stored)
@@ -308,7 +322,8 @@ class BucketStep:
         """The rows that the end of input would give for the stored rows."""
         try:
             search = self.core.search_of(before)
-            outcome = search.run(rows, stored_standing(name, stored, rows), self.known_before, finished=True)
+            ended = np.ones(len(rows.stored), np.bool_)
+            outcome = search.run(rows, stored_standing(name, stored, rows), self.known_before, ended)
             self._add_outcome(search.rule, rows, self._with_suppressed(search.rule, rows, outcome))
         except Exception as error:
             self.output.add_report(reports.suspended(before, as_error_of_rule(error)))
@@ -339,8 +354,7 @@ class BucketStep:
         remembered = len(bucket.rows)
         untouched = np.ones(remembered, np.bool_)
         untouched[layout.keys[layout.keys < remembered]] = False
-        if self.finished:
-            stays_from = rows.key_at[1:]
+        stays_from = np.where(self.ended, rows.key_at[1:], stays_from)
         stay = rows.key_at[1:] - stays_from
         kept = np.flatnonzero(stay > 0)
         new_number = np.full(remembered, -1)

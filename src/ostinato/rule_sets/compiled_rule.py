@@ -103,7 +103,7 @@ def compile_rule(change: RuleChange, declared: Declaration) -> CompiledRule:
         _shown(query, [name for name in plan.bound.output_names if name not in _OWN], declared),
         order,
         "" if rule_query.order is None else render_expression(rule_query.order),
-        None if options.suppress is None else read_suppression(options.suppress, declared.keys),
+        None if options.suppress is None else read_suppression(options.suppress, declared.keys, declared.forget_us),
     )
     rule.measures(rule.plan.output_schema.empty_table())  # a SELECT list that can't be evaluated or written
     return rule

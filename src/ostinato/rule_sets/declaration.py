@@ -48,3 +48,5 @@ class Declaration:
     limits: RuleLimits = RuleLimits()
     kinds: tuple[RuleKind, ...] = ("clause",)
     """The kinds of queries that rules may be."""
+    forget_us: int | None = None
+    """`forget_keys_after` in microseconds."""

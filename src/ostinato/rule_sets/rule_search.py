@@ -116,8 +116,9 @@ class RuleSearch:
         conditions = frozenset(self.rule.plan.plan.state_conditions[state].row for state in nfa.elsewhere)
         return conditions if min(conditions) >= 0 else None
 
-    def run(self, rows: KeyRows, standing: Standing, known_until: int, *, finished: bool) -> RuleOutcome:
-        """Raises MatchError where the search itself fails: a limit, or a SKIP TO without its row."""
+    def run(self, rows: KeyRows, standing: Standing, known_until: int, ended: Mask) -> RuleOutcome:
+        """`ended`: whether no row follows in a key. Raises MatchError where the search itself fails: a limit, or a
+        SKIP TO without its row."""
         seen = self._view(rows, standing)
         if seen is None:
             return _nothing(rows, standing)
@@ -131,7 +132,6 @@ class RuleSearch:
             reported_until=np.searchsorted(visible, standing.reported_until) - first,
             covered_until=np.searchsorted(visible, standing.covered_until) - first,
         )
-        ended = np.full(len(first), finished)
         found = self.search.find(keys, window, rows.times[view], known_until, ended)
         results, failed = self._without_failed(found.results, view)
         failed |= {row: error.one_line() for row, error in seen.failed.items()}

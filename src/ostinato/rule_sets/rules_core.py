@@ -109,6 +109,7 @@ class RulesCore:
             matches=step.matches,
             open_runs=int((after.attempts.open > 0).sum()),
             buffered_rows=int(after.rows.sum()) + intake.waiting_rows,
+            forgotten_keys=step.forgotten_keys,
         )
         wake_at = None if finished else step.wake_at(after)
         is_declared_anew = rules.declared != self._declared

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from ostinato.expressions.values.value_order import group_numbers
 from ostinato.funnels.funnel import COMPLETED
+from ostinato.kernels.constants import NO_TIME
 from ostinato.rows.batches import OutputRows
 from ostinato.rows.column_names import MATCHED, PREFIX
 from ostinato.rows.times import microseconds_of
@@ -45,20 +46,27 @@ def mark_suppressed(
     in_order = np.argsort(first)  # `suppress` takes matches in the order of their first output rows
     chosen = of_match[first[in_order]]
     ended = microseconds_of(results.arrays[rule.slot(compiled_rule.ENDED)])[chosen]
-    found = suppress(_key_numbers(results, rows, keys)[chosen], ended, rule.suppression.duration_us, quiet_until)
+    numbers = _key_numbers(results, rows, keys)
+    quiet = np.full(int(numbers.of_keys.max(initial=0)) + 1, NO_TIME)
+    np.maximum.at(quiet, numbers.of_keys, quiet_until)
+    found = suppress(numbers.of_results[chosen], ended, rule.suppression.duration_us, quiet)
     hidden = np.empty(len(first), np.bool_)
     hidden[in_order] = found.matches
     marks = np.zeros(results.count, np.bool_)
     marks[of_match] = hidden[match]
     arrays = {**results.arrays, IS_SUPPRESSED: pa.array(marks)}
-    return MarkedResults(OutputRows(results.count, arrays), found.quiet_until)
+    return MarkedResults(OutputRows(results.count, arrays), found.quiet_until[numbers.of_keys])
 
 
-def _key_numbers(results: OutputRows, rows: KeyRows, keys: Sequence[str]) -> Rows:
-    """The number of each output row's key among the laid-out keys."""
+class _KeyNumbers(NamedTuple):
+    """Equal keys have equal numbers. A key is laid out several times if it was silent for long."""
+
+    of_keys: Rows
+    of_results: Rows
+
+
+def _key_numbers(results: OutputRows, rows: KeyRows, keys: Sequence[str]) -> _KeyNumbers:
     first = pa.array(rows.key_at[:-1])
     columns = [pa.concat_arrays([rows.columns[name].take(first), results.arrays[name]]) for name in keys]
     groups = group_numbers(len(first) + results.count, columns)
-    position = np.empty(int(groups.max(initial=0)) + 1, np.int64)
-    position[groups[: len(first)]] = np.arange(len(first))
-    return position[groups[len(first) :]]
+    return _KeyNumbers(groups[: len(first)], groups[len(first) :])

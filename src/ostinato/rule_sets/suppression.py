@@ -35,8 +35,9 @@ class Suppression:
     keys: tuple[str, ...]
 
 
-def read_suppression(text: object, keys: Sequence[str]) -> Suppression:
-    """The text `1 hour by user` for a rule with these keys. Raises INVALID_SUPPRESS.
+def read_suppression(text: object, keys: Sequence[str], longest_us: int | None = None) -> Suppression:
+    """The text `1 hour by user` for a rule with these keys. `longest_us`: the silence after which a key is forgotten.
+    Raises INVALID_SUPPRESS.
 
     >>> read_suppression("1 hour by user, device", ["user", "device"])
     Suppression(duration_us=3600000000, keys=('user', 'device'))
@@ -62,7 +63,15 @@ def read_suppression(text: object, keys: Sequence[str]) -> Suppression:
     if sorted(name.lower() for name in named) != sorted(folded):
         message = f"suppress names all keys of the rule, each once: {', '.join(keys)}"
         raise QueryError("INVALID_SUPPRESS", message, hint=example)
-    return Suppression(duration // timedelta(microseconds=1), tuple(folded[name.lower()] for name in named))
+    duration_us = duration // timedelta(microseconds=1)
+    if longest_us is not None and duration_us > longest_us:
+        silence = timedelta(microseconds=longest_us)
+        raise QueryError(
+            "INVALID_SUPPRESS",
+            f"matches can't be suppressed for longer than keys are remembered (forget_keys_after, {silence})",
+            hint="suppress for a shorter time",
+        )
+    return Suppression(duration_us, tuple(folded[name.lower()] for name in named))
 
 
 class Suppressed(NamedTuple):

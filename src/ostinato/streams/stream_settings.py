@@ -87,8 +87,7 @@ class StreamSettings:
         whole_number("buckets", self.buckets, most=MOST_BUCKETS)
         if self.decision_time is not None:
             a_text("decision_time", self.decision_time, hint="the name of a column to add")
-        if self.forget_keys_after is not None:
-            _silence(self.forget_keys_after)
+        silence_us(self.forget_keys_after)
 
     @property
     def shows_late(self) -> bool:
@@ -103,12 +102,13 @@ class StreamSettings:
     @property
     def forget_us(self) -> int | None:
         """`forget_keys_after` in microseconds."""
-        if self.forget_keys_after is None:
-            return None
-        return _silence(self.forget_keys_after) // timedelta(microseconds=1)
+        return silence_us(self.forget_keys_after)
 
 
-def _silence(written: Any) -> timedelta:
+def silence_us(written: Any) -> int | None:
+    """The option `forget_keys_after` in microseconds; None if it isn't given."""
+    if written is None:
+        return None
     length = parse_interval(written) if isinstance(written, str) else None
     if length is None or not timedelta(0) < length <= LONGEST_SILENCE:
         raise QueryError(
@@ -116,4 +116,4 @@ def _silence(written: Any) -> timedelta:
             f"forget_keys_after is a length of time above zero, not {shown(written)}",
             hint='forget_keys_after="30 days"',
         )
-    return length
+    return length // timedelta(microseconds=1)

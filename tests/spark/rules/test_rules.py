@@ -65,8 +65,8 @@ def test_rules_change_between_batches_and_survive_restarts(source: Source) -> No
         *(("pairs", 2, variable, 1) for variable in (None, "B", "C")),
         *(("runs", 1, variable, 1) for variable in (None, "B", "C")),
     ]
-    with pytest.raises(ost.QueryError, match="INVALID_OPTION"):
-        ost.stream_state(source.session, source.checkpoint, by="reason")
+    with pytest.raises(ost.QueryError, match="forget_keys_after"):
+        run(source, forget_keys_after="1 month")
     observed = [row for batch in source.progress for row in batch.observedMetrics.values()]
     seconds = [observed_rule_seconds(row) for row in observed]
     assert set().union(*seconds) == {"pairs", "runs"}

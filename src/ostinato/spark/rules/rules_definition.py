@@ -13,7 +13,7 @@ from ostinato.expressions.types import Settings
 from ostinato.rule_sets.declaration import Declaration, RuleKind, RuleLimits
 from ostinato.spark.shipping.spark_types import arrow_type
 from ostinato.spark.streams.stream_definition import StreamDefinition, settings_values
-from ostinato.streams.stream_settings import Late
+from ostinato.streams.stream_settings import Late, silence_us
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,7 @@ class RulesDefinition(StreamDefinition):
     kinds: tuple[RuleKind, ...]
     fixed: tuple[str, ...] = ()
     """The changes of a static table, as JSON."""
+    forget_keys_after: str | None = None
 
     @staticmethod
     def read(values: dict[str, Any]) -> RulesDefinition:
@@ -51,11 +52,14 @@ class RulesDefinition(StreamDefinition):
 
     def state_values(self) -> dict[str, Any]:
         """All but limits, kinds, the treatment of late rows, and the rules of a static table."""
+        # A stream from before there was this option has the same state as one without it.
+        forgets = {} if self.forget_keys_after is None else {"forget_keys_after": self.forget_keys_after}
         return {
             "keys": self.keys,
             "time": self.time,
             "columns": [f"{field.name} {field.dataType.simpleString()}" for field in self.fields],
             "buckets": self.buckets,
+            **forgets,
             **settings_values(self.settings),
         }
 
@@ -67,4 +71,12 @@ class RulesDefinition(StreamDefinition):
         """The declaration for workers."""
         timezone = self.settings.timezone
         schema = [pa.field(field.name, arrow_type(field.dataType, timezone, field.name)) for field in self.fields]
-        return Declaration(self.keys, self.time, pa.schema(schema), self.settings, self.limits, self.kinds)
+        return Declaration(
+            self.keys,
+            self.time,
+            pa.schema(schema),
+            self.settings,
+            self.limits,
+            self.kinds,
+            silence_us(self.forget_keys_after),
+        )

@@ -41,6 +41,7 @@ class RulesTerms:
     buckets: int
     limits: RuleLimits
     kinds: tuple[RuleKind, ...]
+    forget_keys_after: str | None = None
 
 
 def rules_stream(stream: DataFrame, rules: Any, terms: RulesTerms) -> DataFrame:
@@ -83,7 +84,15 @@ def rules_definition(source: SparkInput, terms: RulesTerms) -> RulesDefinition:
     fields = [s.StructField(name, names[name]) for name in wanted]
     fields_as_json = columns_as_json(s.StructType(fields))
     return RulesDefinition(
-        terms.keys, terms.time, fields_as_json, terms.buckets, terms.late, source.settings, terms.limits, terms.kinds
+        terms.keys,
+        terms.time,
+        fields_as_json,
+        terms.buckets,
+        terms.late,
+        source.settings,
+        terms.limits,
+        terms.kinds,
+        forget_keys_after=terms.forget_keys_after,
     )
 
 
