@@ -1,4 +1,4 @@
-"""Forms of other engines that the parser of a clause refuses -> what to write instead. Read after an error only."""
+"""Forms of other engines that a clause or Spark refuses -> what to write instead. Read after an error only."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 from ostinato.errors import QueryError
 from ostinato.expressions.cursor import Cursor
-from ostinato.expressions.lexer import Kind, Token
+from ostinato.expressions.lexer import Kind, Token, tokenize
 
 _TEXT = "<text>"
 """Stands for a text in single quotes."""
+_DOUBLE_QUOTED = "<double-quoted>"
+"""Stands for a text in double quotes."""
 _NAME = "<name>"
 """Stands for a name."""
 _ANY = "<any>"
@@ -60,6 +62,17 @@ _FORMS = (
     _Form(("SKIP", "PAST"), "the search goes on behind a row", "write SKIP PAST LAST ROW"),
 )
 
+_AROUND = (
+    _Form(("FETCH", frozenset({"FIRST", "NEXT"})), "Spark SQL has no FETCH", "write LIMIT 10"),
+    _Form(("SELECT", "TOP", _OPERAND), "Spark SQL has no TOP", "write LIMIT 10 at the end"),
+    _Form(("OFFSET", _OPERAND, frozenset({"ROW", "ROWS"})), "OFFSET takes a number alone", "write OFFSET 10"),
+    _Form(("*", "EXCLUDE", "("), "Spark SQL has no EXCLUDE", "write SELECT * EXCEPT (name)"),
+    _Form(("(", "+", ")"), "Spark SQL has no (+)", "write a LEFT JOIN b ON condition"),
+    _Form((_DOUBLE_QUOTED,), "a name isn't written in double quotes here", "write `name`"),
+    *_FORMS,
+)
+"""Forms in the text around a clause, which Spark refuses."""
+
 _IN_PATTERN = {
     ",": "a blank means 'followed by': A B",
     "->": "a blank means 'followed by': A B",
@@ -86,12 +99,18 @@ def foreign_forms(cursor: Cursor) -> Iterator[None]:
         yield
     except QueryError as error:
         if error.code == "SYNTAX_ERROR":
-            _explain(error, cursor)
+            _explain(error, cursor.tokens, _FORMS)
         raise
 
 
-def _explain(error: QueryError, cursor: Cursor) -> None:
-    tokens, start = cursor.tokens, error.span.start if error.span is not None else 0
+def explain_around(error: QueryError) -> None:
+    """Completes Spark's syntax error for the text around a clause."""
+    if error.text is not None and error.span is not None:
+        _explain(error, tokenize(error.text), _AROUND)
+
+
+def _explain(error: QueryError, tokens: list[Token], forms: tuple[_Form, ...]) -> None:
+    start = error.span.start if error.span is not None else 0
     at = next((i for i, token in enumerate(tokens) if token.span.end > start), len(tokens) - 1)
     if _pattern_around(tokens, at):
         return
@@ -100,7 +119,7 @@ def _explain(error: QueryError, cursor: Cursor) -> None:
         error.message = "an array isn't written in brackets"
         error.hint, error.span = "write array(1, 2)", tokens[opened - 1].span.to(tokens[opened].span)
         return
-    for form in _FORMS:
+    for form in forms:
         for first in range(max(at - len(form.words) + 1, 0), at + 1):
             written = tokens[first : first + len(form.words)]
             if len(written) == len(form.words) and all(map(_is, form.words, written)):
@@ -112,8 +131,8 @@ def _explain(error: QueryError, cursor: Cursor) -> None:
 def _is(word: Word, token: Token) -> bool:
     if word == _ANY:
         return True
-    if word == _TEXT:
-        return token.kind is Kind.STRING
+    if word in (_TEXT, _DOUBLE_QUOTED):
+        return token.kind is (Kind.STRING if word == _TEXT else Kind.DOUBLE_QUOTED)
     if word == _NAME:
         return token.is_name
     if word == _OPERAND:

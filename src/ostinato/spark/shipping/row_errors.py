@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ostinato.errors import QueryError
-from ostinato.expressions.foreign_names import arguments_hint, function_hint
+from ostinato.expressions.foreign_names import arguments_hint, function_hint, type_hint
 from ostinato.expressions.functions.comparisons import DIFFERENCE_HINT
 from ostinato.expressions.syntax import Expr
 from ostinato.rows.column_names import ERROR
@@ -21,6 +21,7 @@ doesn't reorder conditions that aren't deterministic, hence the uuid.
 _INTERVAL_WITH_NUMBER = re.compile(r'("INTERVAL [A-Z ]+" and "(INT|BIGINT)")|("(INT|BIGINT)" and "INTERVAL)')
 
 _FUNCTION_NAME = re.compile(r"""`(\w+)`|"(\w+)\(""")
+_TYPE_NAME = re.compile(r'[Dd]ata ?[Tt]ype "(\w+)')
 
 _CODES = {
     "UNRESOLVED_ROUTINE": "UNKNOWN_FUNCTION",
@@ -43,7 +44,10 @@ def refusal(error: Exception, expr: Expr | None, text: str | None) -> QueryError
 
 
 def _foreign_hint(code: str, message: str) -> str | None:
-    """What to write instead of a function that another engine has, or calls with other arguments."""
+    """What to write instead of a type or function that another engine has, or calls with other arguments."""
+    kind = _TYPE_NAME.search(message)
+    if kind is not None:
+        return type_hint(kind[1], "")
     name = _FUNCTION_NAME.search(message)
     if name is None or code not in ("UNKNOWN_FUNCTION", "INVALID_ARGUMENTS", "TYPE_MISMATCH"):
         return None

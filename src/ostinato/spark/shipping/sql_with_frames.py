@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
+from ostinato.clause.language.foreign_syntax import explain_around
 from ostinato.errors import QueryError, Span
 from ostinato.expressions.lexer import tokenize
 from ostinato.spark.session.quiet import without_error_log
@@ -60,7 +61,10 @@ def _not_sql(error: ParseException, text: str, replaced: Sequence[Span]) -> Quer
         span = Span(min(start, len(text)), min(start + 1, len(text)))
         if replaced and start > replaced[0].start:
             span = _only_occurrence(str(error), text, replaced)
-    return QueryError("SYNTAX_ERROR", refusal(error, None, None).message, text=text, span=span)
+    refused = refusal(error, None, None)
+    ours = QueryError("SYNTAX_ERROR", refused.message, text=text, span=span, hint=refused.hint)
+    explain_around(ours)
+    return ours
 
 
 def _only_occurrence(message: str, text: str, replaced: Sequence[Span]) -> Span | None:
