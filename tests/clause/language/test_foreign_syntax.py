@@ -42,6 +42,7 @@ def test_patterns(pattern: str, hint: str) -> None:
         ("AFTER MATCH SKIP TO CURRENT ROW PATTERN (A)", "TO CURRENT ROW", "ALL MATCHES"),
         ("AFTER MATCH SKIP PAST LAST A PATTERN (A)", "SKIP PAST", "SKIP PAST LAST ROW"),
         ("MEASURES RUNNING A.x AS x PATTERN (A)", "RUNNING A.x", "LAST(A.x)"),
+        ("MEASURES MAP['a', 1] AS x PATTERN (A)", "MAP[", "write map("),
         ("MEASURES N'x' AS x PATTERN (A)", "N'x'", "leave the N out"),
         ("PATTERN (A) DEFINE A = x > 1", "=", "DEFINE variable AS condition"),
     ],

@@ -114,10 +114,11 @@ def _explain(error: QueryError, tokens: list[Token], forms: tuple[_Form, ...]) -
     at = next((i for i, token in enumerate(tokens) if token.span.end > start), len(tokens) - 1)
     if _pattern_around(tokens, at):
         return
-    opened = _array_around(tokens, at)
+    opened = _bracket_around(tokens, at)
     if opened is not None:
-        error.message = "an array isn't written in brackets"
-        error.hint, error.span = "write array(1, 2)", tokens[opened - 1].span.to(tokens[opened].span)
+        word = tokens[opened - 1]
+        error.message, error.hint = f"{word.text} isn't followed by brackets", f"write {word.text.lower()}(1, 2)"
+        error.span = word.span.to(tokens[opened].span)
         return
     for form in forms:
         for first in range(max(at - len(form.words) + 1, 0), at + 1):
@@ -158,7 +159,7 @@ def _pattern_around(tokens: list[Token], at: int) -> bool:
     return bool(opened)
 
 
-def _array_around(tokens: list[Token], at: int) -> int | None:
-    """The bracket of `ARRAY[ ... ]` around the token."""
+def _bracket_around(tokens: list[Token], at: int) -> int | None:
+    """The bracket of `ARRAY[ ... ]` or `MAP[ ... ]` around the token."""
     opened = _opening(tokens, at, "[", "]")
-    return opened if opened and tokens[opened - 1].upper == "ARRAY" else None
+    return opened if opened and tokens[opened - 1].upper in ("ARRAY", "MAP") else None
