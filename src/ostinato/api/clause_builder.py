@@ -97,13 +97,16 @@ class PatternQuery(Query):
     @only_our_errors()
     def define(self, **conditions: str) -> PatternQuery:
         """Conditions by variable. Names fold to upper case as in SQL."""
-        added = (Definition(Name(name).folded, parse_expression(text)) for name, text in conditions.items())
+        added = (
+            Definition(Name(name).folded, parse_expression(text, reads_aggregates=True))
+            for name, text in conditions.items()
+        )
         return self._with(definitions=(*self.clause.definitions, *added))
 
     @only_our_errors()
     def measures(self, **expressions: str) -> PatternQuery:
         """Output columns by name."""
-        added = (Measure(name, parse_expression(text)) for name, text in expressions.items())
+        added = (Measure(name, parse_expression(text, reads_aggregates=True)) for name, text in expressions.items())
         return self._with(measures=(*self.clause.measures, *added))
 
     @only_our_errors()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from ostinato.clause.query.bound_clause import BoundClause
 from ostinato.expressions.parsing import parse_expression
@@ -24,6 +25,7 @@ from ostinato.expressions.syntax import (
     Literal,
     MatchIdentity,
     MatchNumber,
+    ModifiedCall,
     Name,
     Navigation,
     Operator,
@@ -183,9 +185,11 @@ def _as_written(expr: Expr, unions: Unions) -> Expr:
             return Literal("null", "NULL")
         case Navigation():
             return _navigation(expr, unions)
-        case Aggregate(name, args, rows, distinct, final):
+        case Aggregate(name, args, rows, distinct, final, order_by):
             written = tuple(_qualified(arg, rows, unions) for arg in args) or (Star(_variable(rows, unions)),)
-            return Call(name, written, distinct, "final" if final else None)
+            call = Call(name, written, distinct, "final" if final else None)
+            keys = tuple(replace(item, expr=_qualified(item.expr, rows, unions)) for item in order_by)
+            return ModifiedCall(call, keys) if keys else call
         case MatchNumber():
             return Call("match_number")
         case MatchIdentity(kind):

@@ -28,6 +28,12 @@ def aggregate_type(name: str, args: Sequence[pa.DataType], span: Span | None = N
         if t.is_map(args[-1]):
             _mismatch(name, args[-1], "values that can be ordered", span)
         return kind
+    if name in ("first_value", "last_value"):
+        return kind
+    if name == "listagg":
+        if kind not in (t.STRING, t.NULL):
+            _mismatch(name, kind, "text", span)
+        return t.STRING
     if name == "array_agg":
         return t.array_of(kind)
     if name in ("bool_and", "bool_or"):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.lexer import Kind
-from ostinato.expressions.syntax import ColumnRef, Expr, Star
+from ostinato.expressions.syntax import Call, ColumnRef, Expr, ModifiedCall, OrderItem, Star
 
 MAX_DEPTH = 50
 """Largest depth of nested expressions. Deeper text would overflow Python's stack."""
@@ -25,18 +25,23 @@ _KEYWORD_FORMS = frozenset(("substring", "substr", "position", "trim", "overlay"
 
 
 class Arguments(NamedTuple):
-    """The name of the function that is called, and its arguments."""
+    """The name of the function that is called, its arguments, and the ORDER BY behind them."""
 
     name: str
     args: list[Expr]
+    order_by: tuple[OrderItem, ...] = ()
 
 
 class ArgumentParser(ABC):
-    """Reads the arguments of calls. The subclass reads the expressions in them."""
+    """Reads the arguments of calls. The subclass reads the expressions in them.
 
-    def __init__(self, cursor: Cursor) -> None:
+    `reads_aggregates`: aggregates may have FILTER, WITHIN GROUP, ORDER BY and IGNORE NULLS, as in a clause.
+    """
+
+    def __init__(self, cursor: Cursor, *, reads_aggregates: bool = False) -> None:
         self.cursor = cursor
         self.depth = 0
+        self.reads_aggregates = reads_aggregates
 
     @abstractmethod
     def expression(self) -> Expr:
@@ -66,7 +71,7 @@ class ArgumentParser(ABC):
         if special is not None:
             return Arguments(name, special)
         if name not in _KEYWORD_FORMS or self.cursor.sees(")"):
-            return Arguments(name, self._list())
+            return self._call_list(name)
         with self._deeper():
             form = self._trimmed() if name == "trim" else Arguments(name, self._keyword_form(name))
         while self.cursor.accept(","):
@@ -121,6 +126,66 @@ class ArgumentParser(ABC):
         if name != "position" and cursor.accept("FOR"):
             args.append(self.expression())
         return args
+
+    # --- the words of aggregates ---
+
+    def _modified(self, call: Call, order_by: tuple[OrderItem, ...]) -> Expr:
+        """The call with the words behind it: WITHIN GROUP, FILTER, IGNORE NULLS."""
+        cursor = self.cursor
+        for word in ("OVER",) if self.reads_aggregates else ("OVER", "FILTER", "WITHIN"):
+            if cursor.sees(word) and cursor.ahead().upper in ("(", "GROUP"):
+                cursor.fail(f"{word} can't be used in a pattern query", code="UNSUPPORTED_IN_CLAUSE")
+        within_group = cursor.accept("WITHIN", "GROUP")
+        if within_group:
+            if order_by:
+                cursor.fail(f"{call.name} has two orders", span=cursor.tokens[cursor.at - 2].span)
+            cursor.expect("(")
+            order_by = self._order_by()
+            cursor.expect(")")
+        where = None
+        if cursor.sees("FILTER", "("):
+            cursor.expect("FILTER")
+            cursor.expect("(")
+            cursor.expect("WHERE")
+            where = self.expression()
+            cursor.expect(")")
+        ignores_nulls = (
+            True if cursor.accept("IGNORE", "NULLS") else False if cursor.accept("RESPECT", "NULLS") else None
+        )
+        if not order_by and where is None and ignores_nulls is None:
+            return call
+        span = None if call.span is None else call.span.to(cursor.tokens[cursor.at - 1].span)
+        return ModifiedCall(call, order_by, within_group, where, ignores_nulls, span)
+
+    def _call_list(self, name: str) -> Arguments:
+        """Plain arguments, and the ORDER BY of an aggregate behind them; steps over the closing parenthesis."""
+        cursor = self.cursor
+        items: list[Expr] = []
+        if cursor.accept(")"):
+            return Arguments(name, items)
+        while True:
+            items.append(self._listed_literal() or self.expression())
+            if self.reads_aggregates and cursor.sees("ORDER", "BY"):
+                order_by = self._order_by()
+                cursor.expect(")")
+                return Arguments(name, items, order_by)
+            if self._ends_list(len(items)):
+                return Arguments(name, items)
+
+    def _order_by(self) -> tuple[OrderItem, ...]:
+        self.cursor.expect("ORDER", "BY")
+        items = [self._order_item()]
+        while self.cursor.accept(","):
+            items.append(self._order_item())
+        return tuple(items)
+
+    def _order_item(self) -> OrderItem:
+        cursor, expr = self.cursor, self.expression()
+        descending = cursor.accept("DESC") or (cursor.accept("ASC") and False)
+        nulls_first = True if cursor.accept("NULLS", "FIRST") else False if cursor.accept("NULLS", "LAST") else None
+        if nulls_first is (not descending):  # the default, so that both spellings are the same expression
+            nulls_first = None
+        return OrderItem(expr, descending, nulls_first)
 
     # --- lists ---
 

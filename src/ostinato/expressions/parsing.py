@@ -26,14 +26,14 @@ _COMPARISONS = {"=": "=", "==": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=
 _QUANTIFIERS = {"ANY": "any", "SOME": "any", "ALL": "all"}
 
 
-def parse_expression(text: str, *, double_quoted_identifiers: bool = False) -> Expr:
-    """The tree of the text, which is one expression.
+def parse_expression(text: str, *, double_quoted_identifiers: bool = False, reads_aggregates: bool = False) -> Expr:
+    """The tree of the text, which is one expression. `reads_aggregates`: as in the parser.
 
     >>> parse_expression("A.price > 1.1 * PREV(price)").op
     '>'
     """
     cursor = Cursor(text, double_quoted_identifiers=double_quoted_identifiers)
-    expr = ExpressionParser(cursor).expression()
+    expr = ExpressionParser(cursor, reads_aggregates=reads_aggregates).expression()
     cursor.expect_end("the expression")
     return expr
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ostinato.errors import Span
-from ostinato.expressions.argument_parser import MAX_DEPTH, ArgumentParser, Arguments
+from ostinato.expressions.argument_parser import MAX_DEPTH, ArgumentParser
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.lexer import Kind
 from ostinato.expressions.parameters import at_parameter
@@ -23,6 +23,7 @@ from ostinato.expressions.syntax import (
     Lambda,
     Literal,
     Name,
+    OrderItem,
     Parameter,
     Subscript,
     string_literal,
@@ -41,8 +42,8 @@ _NOT_A_NAME = frozenset("AND OR NOT THEN WHEN ELSE END AS FROM IN IS LIKE BETWEE
 class PrimaryParser(ArgumentParser):
     """Reads primary expressions. The subclass, which knows operators, reads the expressions inside them."""
 
-    def __init__(self, cursor: Cursor) -> None:
-        super().__init__(cursor)
+    def __init__(self, cursor: Cursor, *, reads_aggregates: bool = False) -> None:
+        super().__init__(cursor, reads_aggregates=reads_aggregates)
         self.parameters: list[tuple[str, ...]] = []
 
     def primary(self) -> Expr:
@@ -140,15 +141,13 @@ class PrimaryParser(ArgumentParser):
         distinct = cursor.accept("DISTINCT")
         if not distinct and cursor.sees("ALL") and cursor.ahead().upper not in (")", ","):
             cursor.take()
+        order_by: tuple[OrderItem, ...] = ()
         if name == "struct":
             name, args = "named_struct", [] if cursor.accept(")") else self._fields()
         else:
-            name, args = Arguments(name, self._list()) if distinct else self._arguments(name)
-        call = Call(name, tuple(args), distinct, semantics, token.span.to(cursor.tokens[cursor.at - 1].span))
-        for word in ("OVER", "FILTER", "WITHIN"):
-            if cursor.sees(word) and cursor.ahead().upper in ("(", "GROUP"):
-                cursor.fail(f"{word} can't be used in a pattern query", code="UNSUPPORTED_IN_CLAUSE")
-        return call
+            name, args, order_by = self._call_list(name) if distinct else self._arguments(name)
+        span = token.span.to(cursor.tokens[cursor.at - 1].span)
+        return self._modified(Call(name, tuple(args), distinct, semantics, span), order_by)
 
     def _fields(self, first: Expr | None = None) -> list[Expr]:
         """The fields of a struct up to the closing parenthesis: each one's name, then its value.

@@ -19,9 +19,11 @@ from ostinato.expressions.syntax import (
     Literal,
     MatchIdentity,
     MatchNumber,
+    ModifiedCall,
     Name,
     Navigation,
     Operator,
+    OrderItem,
     Parameter,
     RowClassifier,
     Star,
@@ -60,6 +62,8 @@ def render_expression(expr: Expr, leaf: Callable[[Expr], str | None] = lambda ex
         case Call(name, args, distinct, semantics):
             inside = ("DISTINCT " if distinct else "") + ", ".join(inner(arg) for arg in args)
             return f"{semantics.upper() + ' ' if semantics else ''}{name}({inside})"
+        case ModifiedCall():
+            return modified_call(expr, inner)
         case Operator(op, args):
             return _operator(op, [inner(arg) for arg in args])
         case Case():
@@ -85,6 +89,22 @@ def render_expression(expr: Expr, leaf: Callable[[Expr], str | None] = lambda ex
             return _navigation(expr, leaf)
         case Aggregate():
             return _aggregate(expr, leaf)
+
+
+def modified_call(expr: ModifiedCall, inner: Callable[[Expr], str]) -> str:
+    """The call and the words around its arguments; `inner` gives the text of the expressions."""
+    call, order = inner(expr.call), _order_by(expr.order_by, inner)
+    if order:
+        call = f"{call} WITHIN GROUP ({order})" if expr.within_group else f"{call[:-1]} {order})"
+    if expr.where is not None:
+        call += f" FILTER (WHERE {inner(expr.where)})"
+    return call if expr.ignores_nulls is None else f"{call} {'IGNORE' if expr.ignores_nulls else 'RESPECT'} NULLS"
+
+
+def _order_by(order_by: tuple[OrderItem, ...], inner: Callable[[Expr], str]) -> str:
+    nulls = {True: " NULLS FIRST", False: " NULLS LAST", None: ""}
+    items = (f"{inner(item.expr)}{' DESC' if item.descending else ''}{nulls[item.nulls_first]}" for item in order_by)
+    return f"ORDER BY {', '.join(items)}" if order_by else ""
 
 
 def _operator(op: str, args: list[str]) -> str:
@@ -143,7 +163,9 @@ def _aggregate(expr: Aggregate, leaf: Callable[[Expr], str | None]) -> str:
         return f"{rows}.{node.name}" if rows and isinstance(node, Column) else leaf(node)
 
     inside = ", ".join(render_expression(arg, qualified) for arg in expr.args) or (f"{rows}.*" if rows else "*")
-    return f"{'FINAL ' if expr.final else ''}{expr.name}({'DISTINCT ' if expr.distinct else ''}{inside})"
+    order = _order_by(expr.order_by, lambda key: render_expression(key, qualified))
+    inside = f"{'DISTINCT ' if expr.distinct else ''}{inside}{' ' + order if order else ''}"
+    return f"{'FINAL ' if expr.final else ''}{expr.name}({inside})"
 
 
 def variable_set(rows: frozenset[str] | None) -> str:

@@ -71,6 +71,36 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class OrderItem:
+    """`expression [ASC | DESC] [NULLS FIRST | LAST]` in an aggregate. NULLs come first when ascending, as in Spark."""
+
+    expr: Expr
+    descending: bool = False
+    nulls_first: bool | None = None
+
+    @property
+    def puts_nulls_first(self) -> bool:
+        return (not self.descending) if self.nulls_first is None else self.nulls_first
+
+
+@dataclass(frozen=True, slots=True)
+class ModifiedCall:
+    """An aggregate with words around its arguments. Binding makes an `Aggregate` of it.
+
+    `array_agg(x ORDER BY y)`, `listagg(x, ',') WITHIN GROUP (ORDER BY y)`, `sum(x) FILTER (WHERE y)`,
+    `last_value(x) IGNORE NULLS`.
+    """
+
+    call: Call
+    order_by: tuple[OrderItem, ...] = ()
+    within_group: bool = False
+    where: Expr | None = None
+    ignores_nulls: bool | None = None
+    """IGNORE NULLS or RESPECT NULLS; None if neither is written."""
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Operator:
     """An operator or a keyword form with its operands.
 
@@ -214,13 +244,17 @@ class Navigation:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """`name(args)` over the rows of the match that belong to `rows`; no args means count(*)."""
+    """`name(args)` over the rows of the match that belong to `rows`; no args means count(*).
+
+    `order_by` is the order of the values, where the result depends on it.
+    """
 
     name: str
     args: tuple[Expr, ...]
     rows: RowSet
     distinct: bool = False
     final: bool = False
+    order_by: tuple[OrderItem, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -229,6 +263,7 @@ Expr = (
     | ColumnRef
     | Star
     | Call
+    | ModifiedCall
     | Operator
     | Case
     | Cast
@@ -249,8 +284,12 @@ Expr = (
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct sub-expressions, left to right."""
     match expr:
-        case Call(args=args) | Operator(args=args) | Aggregate(args=args):
+        case Call(args=args) | Operator(args=args):
             return args
+        case Aggregate(args=args, order_by=order_by):
+            return (*args, *(item.expr for item in order_by))
+        case ModifiedCall(call=call, order_by=order_by, where=where):
+            return (call, *(item.expr for item in order_by), *(() if where is None else (where,)))
         case Case(operand, branches, default):
             inner = [node for branch in branches for node in branch]
             return tuple(node for node in (operand, *inner, default) if node is not None)
@@ -292,8 +331,15 @@ def height_exceeds(expr: Expr, levels: int) -> bool:
 def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """The same node with `change` applied to its direct sub-expressions."""
     match expr:
-        case Call(args=args) | Operator(args=args) | Aggregate(args=args):
+        case Call(args=args) | Operator(args=args):
             return replace(expr, args=tuple(change(arg) for arg in args))
+        case Aggregate(args=args, order_by=order_by):
+            return replace(expr, args=tuple(change(arg) for arg in args), order_by=_changed_order(order_by, change))
+        case ModifiedCall(call=call, order_by=order_by, where=where):
+            changed = change(call)
+            assert isinstance(changed, Call)
+            order = _changed_order(order_by, change)
+            return replace(expr, call=changed, order_by=order, where=None if where is None else change(where))
         case Case(operand, branches, default):
             return replace(
                 expr,
@@ -315,6 +361,10 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
             return replace(expr, operand=change(operand))
         case _:
             return expr
+
+
+def _changed_order(order_by: tuple[OrderItem, ...], change: Callable[[Expr], Expr]) -> tuple[OrderItem, ...]:
+    return tuple(replace(item, expr=change(item.expr)) for item in order_by)
 
 
 def string_literal(text: str) -> Literal:

@@ -8,16 +8,19 @@ from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
 
 from ostinato.reference.oracle_ordering import compare, compare_nullable
-from ostinato.reference.scalar import operate
+from ostinato.reference.scalar import call, operate
 
 AGGREGATES = frozenset(
     {"count", "sum", "avg", "mean", "min", "max", "min_by", "max_by", "array_agg", "collect_list"}
+    | {"first_value", "last_value", "any_value", "collect_set", "listagg", "string_agg"}
     | {"count_if", "bool_and", "every", "bool_or", "some", "any"}
     | {"stddev", "std", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop"}
 )
 
 
-def aggregate(name: str, rows: Sequence[tuple[object, ...]], distinct: bool, ansi: bool) -> object:
+def aggregate(
+    name: str, rows: Sequence[tuple[object, ...]], distinct: bool, ansi: bool, ignores_nulls: bool | None = None
+) -> object:
     """The aggregate over the arguments of the rows, in row order. For count(*) the rows have no arguments.
 
     >>> aggregate("sum", [(1,), (None,), (3,)], distinct=False, ansi=True)
@@ -25,6 +28,10 @@ def aggregate(name: str, rows: Sequence[tuple[object, ...]], distinct: bool, ans
     """
     if name in ("min_by", "max_by"):
         return _by_extreme(rows, sign=1 if name == "min_by" else -1)
+    if name in ("first_value", "any_value", "last_value"):
+        return _edge(name, rows, ignores_nulls)
+    if name in ("listagg", "string_agg"):
+        return _joined(rows, distinct)
     # All others ignore NULLs; count(x, y) counts the rows in which neither is NULL.
     rows = [row for row in rows if not any(value is None for value in row)]
     if distinct:
@@ -35,6 +42,8 @@ def aggregate(name: str, rows: Sequence[tuple[object, ...]], distinct: bool, ans
     match name:
         case "array_agg" | "collect_list":
             return values
+        case "collect_set":
+            return [value for (value,) in _distinct([(value,) for value in values])]
         case "count_if":
             return sum(1 for value in values if value)
         case "bool_and" | "every":
@@ -55,6 +64,21 @@ def aggregate(name: str, rows: Sequence[tuple[object, ...]], distinct: bool, ans
             return _spread(values, freedom=len(values), root=name.startswith("std"))
         case _:
             raise NotImplementedError(f"aggregate {name}")
+
+
+def _edge(name: str, rows: Sequence[tuple[object, ...]], ignores_nulls: bool | None) -> object:
+    """The first or last value; the second argument may say whether NULLs are ignored."""
+    ignores_nulls = ignores_nulls or any(row[1] is True for row in rows if len(row) > 1)
+    values = [row[0] for row in rows if row[0] is not None or not ignores_nulls]
+    return (values[-1] if name == "last_value" else values[0]) if values else None
+
+
+def _joined(rows: Sequence[tuple[object, ...]], distinct: bool) -> object:
+    """The texts that aren't NULL, with the delimiter between them; NULL if there is none."""
+    values = [row[:1] for row in rows if row[0] is not None]
+    texts = [call("concat", value, ansi=True) for value in (_distinct(values) if distinct else values)]
+    delimiter = rows[0][1] if rows and len(rows[0]) > 1 else None
+    return str(delimiter or "").join(map(str, texts)) if texts else None
 
 
 def _distinct(rows: Sequence[tuple[object, ...]]) -> list[tuple[object, ...]]:

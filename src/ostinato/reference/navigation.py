@@ -14,6 +14,7 @@ from ostinato.expressions.syntax import (
     Expr,
     Field,
     Literal,
+    ModifiedCall,
     Name,
     Operator,
     Star,
@@ -22,7 +23,7 @@ from ostinato.expressions.syntax import (
 )
 from ostinato.reference.aggregates import AGGREGATES, aggregate
 from ostinato.reference.oracle_literals import literal_value
-from ostinato.reference.oracle_ordering import Row, compare
+from ostinato.reference.oracle_ordering import Row, compare, in_order
 from ostinato.reference.preferment import Path
 from ostinato.reference.scalar import call, cast, operate
 
@@ -92,13 +93,27 @@ def evaluate(expr: Expr, position: MatchPosition) -> object:
             return value_at(expr, _navigated(expr, position), position)  # a bare reference means RUNNING LAST
         case Call(name="first" | "last" | "prev" | "next"):
             return value_at(_operand(expr), _navigated(expr, position), position)
-        case Call(name=name, args=args, distinct=distinct) if name in AGGREGATES:
-            rows = position.positions(_variable_of(args, position.scope), final=_is_final(expr))
-            operands = [arg for arg in args if not isinstance(arg, Star)]
-            values = [tuple(value_at(operand, row, position) for operand in operands) for row in rows]
-            return aggregate(name, values, distinct, position.scope.ansi)
+        case Call(name=name) if name in AGGREGATES:
+            return _aggregated(ModifiedCall(expr), position)
+        case ModifiedCall():
+            return _aggregated(expr, position)
         case _:
             return _around(expr, position, row=None)
+
+
+def _aggregated(expr: ModifiedCall, position: MatchPosition) -> object:
+    """An aggregate over the rows that pass its FILTER, in its order."""
+    call, keys = expr.call, [item.expr for item in expr.order_by]
+    exprs = [*call.args, *keys, *([] if expr.where is None else [expr.where])]
+    rows = position.positions(_variable_of(exprs, position.scope), final=_is_final(call))
+    if expr.where is not None:
+        rows = [row for row in rows if value_at(expr.where, row, position) is True]
+    for item in reversed(expr.order_by):  # each sort is stable, so the first key counts most
+        values = {row: value_at(item.expr, row, position) for row in rows}
+        rows = in_order(rows, values.__getitem__, item.descending, item.puts_nulls_first)
+    operands = [arg for arg in call.args if not isinstance(arg, Star)]
+    arguments = [tuple(value_at(operand, row, position) for operand in operands) for row in rows]
+    return aggregate(call.name, arguments, call.distinct, position.scope.ansi, expr.ignores_nulls)
 
 
 def _is_final(expr: Call) -> bool:
@@ -180,7 +195,7 @@ def value_at(expr: Expr, row: int | None, position: MatchPosition) -> object:
             return position.classifier(row)
         case Call(name="first" | "last" | "prev" | "next"):
             raise QueryError("INVALID_NAVIGATION", "only FIRST and LAST may stand inside PREV and NEXT, directly")
-        case Call(name=name) if name in AGGREGATES:
+        case ModifiedCall() | Call() if isinstance(expr, ModifiedCall) or expr.name in AGGREGATES:
             raise QueryError("NESTED_AGGREGATE", "an aggregate can't stand inside a navigation or an aggregate")
         case _:
             return _around(expr, position, row)

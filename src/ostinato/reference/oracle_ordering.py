@@ -95,6 +95,16 @@ def sort_rows(rows: Sequence[Row], keys: Sequence[Key], tie_columns: Sequence[st
     return sorted(rows, key=cmp_to_key(_by([*keys, *ties])))
 
 
+def in_order(rows: Sequence[int], value: Callable[[int], object], descending: bool, nulls_first: bool) -> list[int]:
+    """The numbers of rows sorted by a value of each. Equal ones stay in their order."""
+    by_value = _by([("value", descending, nulls_first)])
+
+    def compare_rows(one: int, other: int) -> int:
+        return by_value({"value": value(one)}, {"value": value(other)})
+
+    return sorted(rows, key=cmp_to_key(compare_rows))
+
+
 def partitions(rows: Sequence[Row], columns: Sequence[str]) -> list[list[Row]]:
     """Groups rows with equal values in the columns, in the order of these values. NULL counts as a value."""
     ascending = _by([(name, False, True) for name in columns])

@@ -6,7 +6,7 @@ to. So nothing fails here that the condition doesn't read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +27,7 @@ from ostinato.expressions.syntax import (
     RowSet,
 )
 from ostinato.expressions.types import Settings
-from ostinato.expressions.values.vectors import from_arrow
+from ostinato.expressions.values.vectors import Vector, from_arrow
 from ostinato.rows.batches import Mask
 from ostinato.rows.match_navigation import NO_ROW, labels_at, target_rows
 from ostinato.rows.matches import Frames, Matches
@@ -104,11 +104,15 @@ class PointValues:
 
     def _aggregated(self, node: Aggregate) -> pa.Array:
         rows = self.matches.rows()
-        args = [self._over_rows(arg, rows) for arg in node.args]
+
+        def vectors(exprs: Iterable[Expr]) -> list[Vector]:
+            arrays = (self._over_rows(expr, rows) for expr in exprs)
+            return [from_arrow(array, array.type) for array in arrays]
+
+        args, order = vectors(node.args), vectors(item.expr for item in node.order_by)
         kind = aggregate_type(node.name, [arg.type for arg in args], node.span)
-        vectors = [from_arrow(arg, arg.type) for arg in args]
         member, ansi = self._member(node.rows), self.rows.settings.ansi
-        return aggregate_array(node, kind, self.matches, self.frames, member, vectors, ansi=ansi)
+        return aggregate_array(node, kind, self.matches, self.frames, member, args, ansi=ansi, order=order)
 
     def _over_rows(self, operand: Expr, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> pa.Array:
         """An expression over one row, at each of these rows."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NoReturn
 
 from ostinato.clause.language import vocabulary
+from ostinato.clause.language.aggregate_binding import AggregateBinder, Argument
 from ostinato.clause.language.clause_checks import unknown_variable
 from ostinato.clause.language.key_columns import refused_key
 from ostinato.clause.language.output_checks import check_output_columns
@@ -18,7 +19,6 @@ from ostinato.expressions.foreign_names import word_hint
 from ostinato.expressions.nondeterministic import NONDETERMINISTIC
 from ostinato.expressions.parsing import is_niladic
 from ostinato.expressions.syntax import (
-    Aggregate,
     Anchor,
     Call,
     Column,
@@ -28,6 +28,7 @@ from ostinato.expressions.syntax import (
     Literal,
     MatchIdentity,
     MatchNumber,
+    ModifiedCall,
     Name,
     Navigation,
     RowClassifier,
@@ -126,16 +127,6 @@ class _Names:
         return rows
 
 
-@dataclass(slots=True)
-class _Argument:
-    """The argument of one navigation or aggregate: the variable whose rows it reads, as far as it has been read."""
-
-    function: str
-    rows: RowSet = None
-    qualified: bool | None = None
-    refers: bool = False
-
-
 class _Binder:
     """Binds one expression of MEASURES or DEFINE."""
 
@@ -160,6 +151,8 @@ class _Binder:
             case Call(name="match_number"):
                 return self._match_number(expr)
             case Call(name=name) if vocabulary.aggregate_name(name) is not None:
+                return self._aggregate(ModifiedCall(expr, span=expr.span))
+            case ModifiedCall():
                 return self._aggregate(expr)
             case Call():
                 self._plain_call(expr, refuse_nondeterministic=self.in_define)
@@ -212,7 +205,7 @@ class _Binder:
     def _logical(self, call: Call) -> Navigation:
         final = self._is_final(call)
         operand, skip = self._navigation_arguments(call, default=0)
-        argument = _Argument(call.name.upper())
+        argument = Argument(call.name.upper())
         row_expr = self._operand(operand, argument)
         self._must_refer(argument, call)
         anchor = Anchor.FIRST if call.name == "first" else Anchor.LAST
@@ -224,7 +217,7 @@ class _Binder:
         shift = -distance if call.name == "prev" else distance
         if isinstance(operand, Call) and operand.name in vocabulary.LOGICAL_NAVIGATION:
             return replace(self._logical(operand), shift=shift, span=call.span)
-        argument = _Argument(call.name.upper())
+        argument = Argument(call.name.upper())
         row_expr = self._operand(operand, argument)
         self._must_refer(argument, call)
         return Navigation(row_expr, argument.rows, Anchor.LAST, shift=shift, span=call.span)
@@ -248,7 +241,7 @@ class _Binder:
             self.names.fail("INVALID_NAVIGATION", f"offsets go up to {MAX_OFFSET}", offset.span)
         return call.args[0], distance
 
-    def _must_refer(self, argument: _Argument, call: Call) -> None:
+    def _must_refer(self, argument: Argument, call: Call) -> None:
         if not argument.refers:
             self.names.fail(
                 "INVALID_NAVIGATION", f"{argument.function} needs a column or CLASSIFIER() in its argument", call.span
@@ -269,25 +262,17 @@ class _Binder:
 
     # --- aggregates ---
 
-    def _aggregate(self, call: Call) -> Aggregate:
-        final = self._is_final(call)
-        name = vocabulary.aggregate_name(call.name)
-        assert name is not None
-        if name == "count" and len(call.args) == 1 and isinstance(star := call.args[0], Star):
-            rows = None if star.qualifier is None else self.names.variable(star.qualifier, star.span)
-            return Aggregate("count", (), rows, final=final, span=call.span)
-        if name == "count" and not call.args:
-            return Aggregate("count", (), None, final=final, span=call.span)
-        if len(call.args) != vocabulary.AGGREGATE_ARGUMENTS[name]:
-            number = vocabulary.AGGREGATE_ARGUMENTS[name]
-            self.names.fail("INVALID_ARGUMENTS", f"{call.name} takes {number} argument{'s'[: number - 1]}", call.span)
-        argument = _Argument(call.name.upper())
-        args = tuple(self._operand(arg, argument) for arg in call.args)
-        return Aggregate(name, args, argument.rows, call.distinct, final, call.span)
+    def _aggregate(self, written: ModifiedCall) -> Expr:
+        if vocabulary.aggregate_name(written.call.name) is None:
+            self._plain_call(written.call, refuse_nondeterministic=False)
+            message = f"FILTER, ORDER BY and IGNORE NULLS go with aggregates, not with {written.call.name}"
+            hint = {"first": "first_value takes them", "last": "last_value takes them"}.get(written.call.name)
+            self.names.fail("INVALID_ARGUMENTS", message, written.span, hint)
+        return AggregateBinder(self.names, self._operand, written).bind(final=self._is_final(written.call))
 
     # --- inside navigations and aggregates: one row ---
 
-    def _operand(self, expr: Expr, argument: _Argument) -> Expr:
+    def _operand(self, expr: Expr, argument: Argument) -> Expr:
         """An expression over one row. Notes the variable of that row, and refuses a second one."""
         match expr:
             case ColumnRef():
@@ -311,7 +296,9 @@ class _Binder:
                     expr.span,
                     "only FIRST or LAST may stand inside PREV or NEXT, directly and once",
                 )
-            case Call(name=name) if vocabulary.aggregate_name(name) is not None:
+            case Call(name=name) | ModifiedCall(call=Call(name=name)) if (
+                isinstance(expr, ModifiedCall) or vocabulary.aggregate_name(name) is not None
+            ):
                 self.names.fail(
                     "NESTED_AGGREGATE", f"the aggregate {name} can't stand inside {argument.function}", expr.span
                 )
@@ -323,7 +310,7 @@ class _Binder:
                 self.names.fail("SYNTAX_ERROR", "'*' may only stand inside COUNT", expr.span)
         return rebuild(expr, lambda child: self._operand(child, argument))
 
-    def _note(self, argument: _Argument, rows: RowSet, span: Span | None) -> None:
+    def _note(self, argument: Argument, rows: RowSet, span: Span | None) -> None:
         qualified = rows is not None
         if argument.refers and (argument.qualified != qualified or argument.rows != rows):
             self.names.fail(

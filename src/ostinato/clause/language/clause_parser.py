@@ -115,7 +115,7 @@ class _ClauseParser:
     def __init__(self, cursor: Cursor, input_name: str | None) -> None:
         self.cursor = cursor
         self.input_name = input_name
-        self.expressions = ExpressionParser(cursor)
+        self.expressions = ExpressionParser(cursor, reads_aggregates=True)
         self.spans = ClauseSpans()
 
     def clause(self) -> MatchRecognize:

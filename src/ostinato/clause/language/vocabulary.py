@@ -7,40 +7,52 @@ PHYSICAL_NAVIGATION = frozenset({"prev", "next"})
 
 AGGREGATE_ALIASES = {
     "mean": "avg",
+    "any_value": "first_value",
     "collect_list": "array_agg",
+    "collect_set": "array_agg",
     "every": "bool_and",
     "any": "bool_or",
     "some": "bool_or",
+    "string_agg": "listagg",
     "std": "stddev_samp",
     "stddev": "stddev_samp",
     "variance": "var_samp",
 }
 """Other spellings of supported aggregates."""
 
-AGGREGATE_ARGUMENTS = {
-    "count": 1,
-    "sum": 1,
-    "avg": 1,
-    "min": 1,
-    "max": 1,
-    "min_by": 2,
-    "max_by": 2,
-    "array_agg": 1,
-    "count_if": 1,
-    "bool_and": 1,
-    "bool_or": 1,
-    "stddev_samp": 1,
-    "stddev_pop": 1,
-    "var_samp": 1,
-    "var_pop": 1,
+AGGREGATE_ARGUMENTS: dict[str, tuple[int, int]] = {
+    "count": (1, 1),
+    "sum": (1, 1),
+    "avg": (1, 1),
+    "min": (1, 1),
+    "max": (1, 1),
+    "min_by": (2, 2),
+    "max_by": (2, 2),
+    "first_value": (1, 2),
+    "last_value": (1, 2),
+    "array_agg": (1, 1),
+    "listagg": (1, 2),
+    "count_if": (1, 1),
+    "bool_and": (1, 1),
+    "bool_or": (1, 1),
+    "stddev_samp": (1, 1),
+    "stddev_pop": (1, 1),
+    "var_samp": (1, 1),
+    "var_pop": (1, 1),
 }
-"""Supported aggregates with the number of their arguments."""
+"""Supported aggregates with the least and the largest number of their arguments."""
+
+ORDERED_AGGREGATES = frozenset({"array_agg", "listagg"})
+"""Aggregates whose result depends on the order of the rows. ORDER BY may stand in them."""
+
+EDGE_VALUES = {"first_value": "first", "last_value": "last"}
+"""Aggregates that mean FIRST or LAST, unless they skip rows."""
 
 OTHER_AGGREGATES = frozenset(
-    """any_value approx_count_distinct approx_percentile bit_and bit_or bit_xor collect_set corr count_min_sketch
-    covar_pop covar_samp first_value grouping histogram_numeric hll_sketch_agg kurtosis last_value listagg max_by_n
+    """approx_count_distinct approx_percentile bit_and bit_or bit_xor corr count_min_sketch
+    covar_pop covar_samp grouping histogram_numeric hll_sketch_agg kurtosis max_by_n
     median mode percentile percentile_approx percentile_cont percentile_disc regr_avgx regr_avgy regr_count
-    regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness string_agg try_avg try_sum""".split()
+    regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness try_avg try_sum""".split()
 )
 """Spark's aggregates that aren't supported here. They are refused by name; as plain functions they have no meaning."""
 

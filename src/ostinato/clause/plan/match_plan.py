@@ -243,7 +243,7 @@ class _Inputs:
             if isinstance(reference, Navigation):
                 self.of_operand(reference.operand)
             elif isinstance(reference, Aggregate):
-                for arg in reference.args:
+                for arg in children(reference):
                     self.of_operand(arg)
                     if not any(isinstance(node, MatchNumber) for node in walk(arg)):
                         for labelled in labelled_arguments(arg, variables):

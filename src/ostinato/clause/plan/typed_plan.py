@@ -134,8 +134,11 @@ def _slot_type(slot: Expr, operand_type: Callable[[Expr], pa.DataType], settings
             return t.STRING
         case Navigation(operand=operand):
             return operand_type(operand)
-        case Aggregate(name, args, span=span):
+        case Aggregate(name, args, order_by=order_by, span=span):
             kinds = [type_of(arg, lambda node: argument_leaf(node, operand_type), settings) for arg in args]
+            for item in order_by:
+                if t.is_map(type_of(item.expr, lambda node: argument_leaf(node, operand_type), settings)):
+                    raise QueryError("TYPE_MISMATCH", f"{name} can't be ordered by a map", span=item.expr.span)
             return aggregate_type(name, kinds, span)
     raise AssertionError(slot)
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ostinato.clause.task import match_aggregates as agg
 from ostinato.errors import MatchError
 from ostinato.expressions import types as t
+from ostinato.expressions.functions.functions_text import MAX_TEXT
 from ostinato.expressions.syntax import Aggregate
 from ostinato.expressions.values.decimals import as_double, divided_half_up
 from ostinato.expressions.values.value_order import OrderKey, sortable
@@ -25,11 +29,12 @@ def aggregate_array(
     args: list[Vector],
     *,
     ansi: bool,
+    order: Sequence[Vector] = (),
 ) -> pa.Array:
-    """`args` hold a value for every matched row, along `matches.label`."""
+    """`args`, and the keys of ORDER BY in `order`, hold a value for every matched row, along `matches.label`."""
     if not args:
         return pa.array(agg.count(agg.aggregate_rows(matches, frames, member, None, final=slot.final)))
-    by = args[-1]
+    by = args[0] if slot.name == "listagg" else args[-1]
     rows = agg.aggregate_rows(matches, frames, member, by.valid, final=slot.final)
     if slot.distinct and slot.name not in ("min", "max", "bool_and", "bool_or", "min_by", "max_by"):
         rows = agg.only_first_of_equals(rows, _codes(by))
@@ -43,14 +48,50 @@ def aggregate_array(
         case "avg":
             return to_arrow(_avg(rows, args[0], kind))
         case "array_agg":
-            offsets, positions = agg.collected(rows)
-            values = to_arrow(args[0].take(positions.astype(np.intp)))
-            return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, type=kind)
+            return _collected(slot, rows, args[0], order, kind)
+        case "listagg":
+            delimiter = next(iter(args[1].to_list()), None) or ""
+            return _joined(_collected(slot, rows, args[0], order, t.array_of(t.STRING)), delimiter)
+        case "first_value" | "last_value":
+            positions = np.arange(len(matches.label), dtype=np.int64)
+            return _at_positions(args[0], agg.best_rows(rows, positions, most=slot.name == "last_value"))
         case "min" | "max" | "bool_and" | "bool_or" | "min_by" | "max_by":
             most = slot.name in ("max", "bool_or", "max_by")
             return _at_positions(args[0], agg.best_rows(rows, _ranks(by), most=most))
         case _:
             return _statistic(slot.name, rows, args[0])
+
+
+def _collected(
+    slot: Aggregate, rows: agg.AggregateRows, values: Vector, order: Sequence[Vector], kind: pa.DataType
+) -> pa.Array:
+    """The list of each frame, in the order of the rows, or that of ORDER BY."""
+    offsets, entries = agg.collected(rows)
+    if slot.order_by:
+        keys = [
+            column[entries]
+            for item, key in zip(slot.order_by, order, strict=True)
+            for column in sortable(OrderKey(to_arrow(key), item.descending, item.puts_nulls_first))
+        ]
+        frame = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        entries = entries[np.lexsort([*reversed(keys), frame])]  # stable: ties stay in the order of the rows
+    elements = to_arrow(values.take(entries.astype(np.intp)))
+    if slot.distinct and t.is_float(elements.type):
+        elements = pc.add(elements, pa.scalar(0, elements.type))  # -0.0 is 0.0: Spark's DISTINCT shows it so
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), elements, type=kind)
+
+
+def _joined(lists: pa.Array, delimiter: str) -> pa.Array:
+    """The texts of each list with the delimiter between them; NULL for no text."""
+    sizes = np.diff(lists.offsets.to_numpy())
+    lengths = np.concatenate(([0], np.cumsum(pc.utf8_length(lists.values).to_numpy()))) if len(lists.values) else [0]
+    ends = np.asarray(lengths)[lists.offsets.to_numpy()]
+    longest = int((np.diff(ends) + sizes * len(delimiter)).max(initial=0))
+    if longest > MAX_TEXT:
+        raise MatchError(
+            "TEXT_TOO_LONG", f"listagg would make a text of {longest:,} characters, more than {MAX_TEXT:,}"
+        )
+    return pc.if_else(pa.array(sizes > 0), pc.binary_join(lists, delimiter), pa.scalar(None, pa.string()))
 
 
 def _ranks(values: Vector) -> NDArray[np.int64]:

@@ -62,8 +62,9 @@ class SlotReader:
                 return self.columns.array(slot.operand, rows)
             case Aggregate():
                 args = [self._argument(arg, matches) for arg in slot.args]
-                ansi = self.typed.settings.ansi
-                return aggregate_array(slot, kind, matches, frames, self._member(slot.rows), args, ansi=ansi)
+                order = [self._argument(item.expr, matches) for item in slot.order_by]
+                member, ansi = self._member(slot.rows), self.typed.settings.ansi
+                return aggregate_array(slot, kind, matches, frames, member, args, ansi=ansi, order=order)
         raise AssertionError(slot)
 
     def _ids(self, slot: MatchIdentity, matches: Matches) -> pa.Array:

@@ -190,7 +190,9 @@ class SparkQuery:
     def _slot_type(self, slot: Expr, kind: pa.DataType) -> s.DataType:
         """A value of one row keeps its Spark type, which may be more precise than Arrow's: INTERVAL HOUR."""
         match slot:
-            case Navigation(operand=operand) | Aggregate("min" | "max" | "min_by" | "max_by", (operand, *_)):
+            case Navigation(operand=operand) | Aggregate(
+                "min" | "max" | "min_by" | "max_by" | "first_value" | "last_value", (operand, *_)
+            ):
                 return self.types.get(operand) or spark_type(kind)
             case Aggregate("array_agg", (operand,)) if operand in self.types:
                 return s.ArrayType(self.types[operand])
