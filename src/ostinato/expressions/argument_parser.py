@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.lexer import Kind
-from ostinato.expressions.syntax import Call, ColumnRef, Expr, ModifiedCall, OrderItem, Star
+from ostinato.expressions.syntax import Call, ColumnRef, Expr, Literal, ModifiedCall, OrderItem, Star
 
 MAX_DEPTH = 50
 """Largest depth of nested expressions. Deeper text would overflow Python's stack."""
@@ -22,6 +22,10 @@ MAX_LIST = 10_000
 
 _TRIM_SIDES = {"BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
 _KEYWORD_FORMS = frozenset(("substring", "substr", "position", "trim", "overlay"))
+
+TIME_UNITS = tuple("YEAR QUARTER MONTH WEEK DAY DAYOFYEAR HOUR MINUTE SECOND MILLISECOND MICROSECOND".split())
+_ALWAYS_WITH_UNIT = frozenset(("timestampadd", "timestampdiff", "timediff"))
+_UNIT_FUNCTIONS = _ALWAYS_WITH_UNIT | {"dateadd", "date_add", "datediff", "date_diff"}
 
 
 class Arguments(NamedTuple):
@@ -170,7 +174,17 @@ class ArgumentParser(ABC):
                 cursor.expect(")")
                 return Arguments(name, items, order_by)
             if self._ends_list(len(items)):
-                return Arguments(name, items)
+                return Arguments(name, self._with_unit(name, items))
+
+    def _with_unit(self, name: str, items: list[Expr]) -> list[Expr]:
+        """The arguments of timestampdiff(MINUTE, a, b) and the like, with the unit as a literal."""
+        if name not in _UNIT_FUNCTIONS or (len(items) != 3 and name not in _ALWAYS_WITH_UNIT):
+            return items
+        unit = items[0]
+        if not (isinstance(unit, ColumnRef) and len(unit.parts) == 1 and unit.parts[0].text.upper() in TIME_UNITS):
+            hint = f"the units are {', '.join(TIME_UNITS)}"
+            self.cursor.fail(f"{name} begins with a unit, without quotes", span=unit.span, hint=hint)
+        return [Literal("unit", unit.parts[0].text.upper(), unit.span), *items[1:]]
 
     def _order_by(self) -> tuple[OrderItem, ...]:
         self.cursor.expect("ORDER", "BY")

@@ -35,7 +35,8 @@ class Name:
 class Literal:
     """A literal as written: `1.5`, `'it''s'`, `DATE '2020-01-01'`, `INTERVAL '5' MINUTE`, `TRUE`, `NULL`.
 
-    `kind` is one of number, string, boolean, null, date, timestamp, timestamp_ntz, timestamp_ltz, interval, binary.
+    `kind` is one of number, string, boolean, null, date, timestamp, timestamp_ntz, timestamp_ltz, interval, binary,
+    unit (the MINUTE of `timestampdiff(MINUTE, a, b)`).
     """
 
     kind: str

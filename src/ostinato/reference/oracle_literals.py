@@ -31,6 +31,8 @@ def literal_value(literal: Literal) -> object:
             return date.fromisoformat(_inside_quotes(literal.text))
         case "timestamp" | "timestamp_ntz" | "timestamp_ltz":
             return datetime.fromisoformat(_inside_quotes(literal.text))
+        case "unit":
+            return literal.text
         case "interval":
             return _interval(literal.text)
         case _:

@@ -172,7 +172,10 @@ def _like(text: str, pattern: str, escape: str = "\\", *, ignore_case: bool) -> 
     return re.fullmatch(wanted, text, re.DOTALL | (re.IGNORECASE if ignore_case else 0)) is not None
 
 
-_STRICT = frozenset("abs upper ucase lower lcase length char_length len concat mod".split())
+_STRICT = frozenset(
+    """abs upper ucase lower lcase length char_length len concat mod timestampdiff datediff date_diff timestampadd
+    dateadd date_add""".split()
+)
 """The functions below that give NULL for NULL."""
 
 
@@ -202,8 +205,47 @@ def call(name: str, values: Sequence[Any], ansi: bool) -> Any:
             return _join(values)
         case "mod", 2:
             return operate("%", values, ansi)
+        case "datediff" | "date_diff", 2:
+            return _units_between("DAY", as_moment(values[1]), as_moment(values[0]))
+        case "timestampdiff" | "datediff" | "date_diff", 3:
+            return _units_between(values[0], as_moment(values[1]), as_moment(values[2]))
+        case "timestampadd" | "dateadd" | "date_add", 3:
+            return _units_later(values[0], values[1], as_moment(values[2]))
         case _:
             raise NotImplementedError(f"function {name} with {len(values)} arguments")
+
+
+_UNITS = {
+    "MICROSECOND": timedelta(microseconds=1),
+    "MILLISECOND": timedelta(milliseconds=1),
+    "SECOND": timedelta(seconds=1),
+    "MINUTE": timedelta(minutes=1),
+    "HOUR": timedelta(hours=1),
+    "DAY": timedelta(days=1),
+    "WEEK": timedelta(weeks=1),
+}
+_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+
+
+def _units_between(unit: str, start: datetime, end: datetime) -> int:
+    """The whole units from one moment to the other."""
+    if end < start:
+        return -_units_between(unit, end, start)
+    if unit in _UNITS:
+        return (end - start) // _UNITS[unit]
+    months = (end.year - start.year) * 12 + end.month - start.month
+    if (end.day, end.time()) < (start.day, start.time()):
+        months -= 1
+    return months // _MONTHS[unit]
+
+
+def _units_later(unit: str, count: int, moment: datetime) -> datetime:
+    if unit in _UNITS:
+        return moment + count * _UNITS[unit]
+    year, month = divmod(moment.year * 12 + moment.month - 1 + count * _MONTHS[unit], 12)
+    first = moment.replace(year=year, month=month + 1, day=1)
+    length = (first.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
+    return first.replace(day=min(moment.day, length.day))
 
 
 def _furthest(values: Sequence[Any], sign: int) -> Any:

@@ -391,7 +391,27 @@ KEYWORD_FORMS = [
     "'a' 'b'", "'a' \"b\" r'\\n' 'it''s'", "s = 'hel' 'lo'", "s IN ('hel' 'lo', 'x')",
 ]  # fmt: skip
 """Calls with keywords between their arguments, LIKE with several patterns, strings in a row."""
+UNITS = [
+    *(f"timestampdiff({unit}, {a}, {b})" for unit in ("YEAR", "QUARTER", "month", "WEEK", "DAY", "HOUR", "MINUTE",
+      "SECOND", "MILLISECOND", "MICROSECOND") for a, b in (("ts", "tx"), ("tx", "ts"), ("dt", "dx"), ("dt", "ts"))),
+    *(f"timestampadd({unit}, {n}, {moment})" for unit in ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DAYOFYEAR",
+      "HOUR", "minute", "SECOND", "MILLISECOND", "MICROSECOND")
+      for n, moment in (("1", "tx"), ("-25", "TIMESTAMP '2024-04-01 02:30:00'"), ("-3", "nt"))),
+    "timestampdiff(MONTH, TIMESTAMP '2024-01-31 12:00:00', TIMESTAMP '2024-02-29 12:00:00')",
+    "timestampdiff(MONTH, TIMESTAMP '2024-01-31 12:00:00', TIMESTAMP '2024-03-31 11:59:59')",
+    "timestampdiff(MONTH, TIMESTAMP '2024-03-31 11:59:59', TIMESTAMP '2024-01-31 12:00:00')",
+    "timestampdiff(HOUR, TIMESTAMP '2024-03-30 12:00:00', TIMESTAMP '2024-03-31 12:00:00')",
+    "timestampdiff(DAYOFYEAR, ts, tx)", "timestampdiff(MINUTE, nt, nt)", "timestampdiff(MINUTE, '2024-01-01', dx)",
+    "timestampdiff('MINUTE', ts, tx)", "timestampdiff(CENTURY, ts, tx)", "timestampdiff(MINUTE, i, tx)",
+    "timestampdiff(DAY, NULL, tx)", "datediff(DAY, dt, dx)", "date_diff(HOUR, dx, dt)", "timediff(SECOND, tx, ts)",
+    "datediff(dx, dt)", "timediff(tx, ts)", "dateadd(DAY, 1, dx)", "date_add(HOUR, i, dx)", "date_add(dx, 3)",
+    "dateadd(MINUTE, 1.9, dx)", "dateadd(MINUTE, '3', dx)", "dateadd(MINUTE, NULL, dx)", "dateadd(DAY, 1)",
+    "timestampadd(DAY, 1, '2024-03-30 02:30:00')", "timestampadd(YEAR, 300000000, tx)", "timestampadd(DAY, b, tx)",
+    "timestampadd(HOUR, 30000000000000000, tx)",
+]  # fmt: skip
+"""Functions that begin with a unit of time."""
 CASES = [
+    *UNITS,
     *KEYWORD_FORMS,
     *COMPARISONS,
     *LOGIC,

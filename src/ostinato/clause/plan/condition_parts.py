@@ -129,12 +129,12 @@ def settle(expr: Expr, variable: str) -> Expr:
 
 _STRICT_OPERATORS = frozenset("+ - * / % div || & | ^ ~ << >> >>> neg pos = <> < <= > >= like ilike rlike".split())
 _STRICT_FUNCTIONS = frozenset(
-    """abs acos ascii asin atan atan2 bround cbrt ceil ceiling char_length character_length cos cosh date_add
-    date_format date_sub date_trunc datediff day dayofmonth dayofweek dayofyear degrees exp floor hour initcap instr
-    lcase left length ln locate log log10 log2 lower lpad ltrim minute mod month pmod position pow power quarter radians
-    regexp_extract regexp_replace repeat replace reverse right round rpad rtrim second sign signum sin sinh sqrt
-    startswith endswith contains substr substring tan tanh to_date to_timestamp trim trunc ucase unix_timestamp upper
-    weekday weekofyear year""".split()
+    """abs acos ascii asin atan atan2 bround cbrt ceil ceiling char_length character_length cos cosh date_add date_diff
+    date_format date_sub date_trunc dateadd datediff day dayofmonth dayofweek dayofyear degrees exp floor hour
+    initcap instr lcase left length ln locate log log10 log2 lower lpad ltrim minute mod month pmod position pow
+    power quarter radians regexp_extract regexp_replace repeat replace reverse right round rpad rtrim second sign
+    signum sin sinh sqrt startswith endswith contains substr substring tan tanh timediff timestampadd timestampdiff
+    to_date to_timestamp trim trunc ucase unix_timestamp upper weekday weekofyear year""".split()
 )
 """Functions that are NULL whenever an argument is NULL."""
 

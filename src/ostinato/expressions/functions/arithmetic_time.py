@@ -26,7 +26,7 @@ def _plus_duration(sign: int) -> Kernel:
 
     def kernel(site: Site, kind: pa.DataType, moment: Vector, step: Vector) -> Vector:
         step = Vector(t.INT64, step.values * sign, step.valid)
-        strictly = _always_ansi(site)
+        strictly = always_ansi(site)
         start, zone = moment.values, _zone(site, kind)
         if zone != "UTC":
             days = np.sign(step.values) * (np.abs(step.values) // zones.DAY_US) * zones.DAY_US
@@ -44,7 +44,7 @@ def _zone(site: Site, kind: pa.DataType) -> str:
     return site.settings.timezone if t.is_timestamp(kind) else "UTC"
 
 
-def _always_ansi(site: Site) -> Site:
+def always_ansi(site: Site) -> Site:
     """The site with ANSI rules: in Spark, overflow of times is always an error."""
     return Site(site.name, replace(site.settings, ansi=True), site.span)
 
@@ -155,7 +155,7 @@ def _interval_sum(op: str, site: Site, left: Typed, right: Typed) -> Typed:
         raise site.mismatch("months and days can't be added: months differ in length")
 
     def kernel(site: Site, kind: pa.DataType, one: Vector, two: Vector) -> Vector:
-        strictly = _always_ansi(site)
+        strictly = always_ansi(site)
         plain = [Vector(t.INT64, vector.values, vector.valid) for vector in (one, two)]
         total = INTEGER_OPS[op](strictly, t.INT64, *plain)
         return Vector(kind, total.values, total.valid)
@@ -197,7 +197,7 @@ def _plan_scaled(op: str) -> FunctionRule:
 
 def _scaled(op: str) -> Kernel:
     def kernel(site: Site, kind: pa.DataType, step: Vector, factor: Vector) -> Vector:
-        strictly = _always_ansi(site)
+        strictly = always_ansi(site)
         valid = both_valid(step, factor)
         length = broadcast_length((step, factor))
         ok = np.broadcast_to(True if valid is None else valid, length)

@@ -16,6 +16,7 @@ from ostinato.expressions.functions.functions_nested import NESTED, NESTED_OPERA
 from ostinato.expressions.functions.functions_patterns import LIKE_SEVERAL, PATTERN_OPERATORS, PATTERNS
 from ostinato.expressions.functions.functions_text import TEXT
 from ostinato.expressions.functions.functions_time import TIME
+from ostinato.expressions.functions.functions_units import UNITS
 from ostinato.expressions.functions.logic import CONDITIONALS, LOGIC
 from ostinato.expressions.nodes import FunctionRule, Site, Typed
 
@@ -38,7 +39,7 @@ OPERATORS: dict[str, FunctionRule] = {
     **ARITHMETIC, **TIME_OPERATORS, **COMPARISONS, **LOGIC, **PATTERN_OPERATORS, **LIKE_SEVERAL, **NESTED_OPERATORS,
 }  # fmt: skip
 FUNCTIONS: dict[str, FunctionRule] = {
-    **CONDITIONALS, **MATH, **TIME, **TEXT, **PATTERNS, **NESTED,
+    **CONDITIONALS, **MATH, **TIME, **UNITS, **TEXT, **PATTERNS, **NESTED,
     **{name: _casting(lambda site, kind=kind: kind) for name, kind in _CASTS.items()},  # type: ignore[misc]
     "timestamp": _casting(lambda site: site.settings.timestamp),
 }  # fmt: skip

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from ostinato.errors import QueryError
 from ostinato.expressions import types as t
+from ostinato.expressions.functions.functions_units import DIFFERENCES, UNIT_US
 from ostinato.expressions.run_conditions.opcodes import MATH_FUNCTIONS, Opcode
 from ostinato.expressions.run_conditions.operator_code import OperatorCode
 from ostinato.expressions.run_conditions.program_writer import InputType, scale_of, store_of
@@ -24,6 +25,7 @@ from ostinato.expressions.syntax import (
     Operator,
     RowClassifier,
 )
+from ostinato.expressions.values.zones import DAY_US
 
 _MATH_ALIASES = {"log": "ln"}
 
@@ -149,11 +151,29 @@ class _Lowering(OperatorCode):
             self.put(Opcode.ABSOLUTE_REAL) if t.is_float(kind) else self.put(Opcode.ABSOLUTE, self.bits(kind))
         elif name in ("pow", "power", "mod") and len(args) == 2:
             self.arithmetic(name, args[0], args[1], expr)
+        elif name in DIFFERENCES and len(args) == 3:
+            self.units_between(expr)
         elif function in MATH_FUNCTIONS and len(args) == 1 and kind == t.DOUBLE:
             self.emit_as(args[0], t.DOUBLE)
             self.put(Opcode.MATH, MATH_FUNCTIONS.index(function))
         else:
             self.refuse(expr, f"{name}(...)")
+
+    def units_between(self, expr: Call) -> None:
+        """timestampdiff(unit, a, b) for a unit of fixed length, where the session's clock is UTC."""
+        unit, start, end = expr.args
+        size = UNIT_US.get(unit.text) if isinstance(unit, Literal) else None
+        moments = {self.type_of(start), self.type_of(end)}
+        is_time = all(t.is_datetime(kind) for kind in moments)
+        if size is None or not is_time or self.settings.timezone != "UTC":
+            self.refuse(expr, f"{expr.name}(...) with months, texts or a time zone")
+        for moment in (end, start):
+            self.emit(moment)
+            if self.type_of(moment) == t.DATE:
+                self.put(Opcode.RESCALE, DAY_US)
+        self.put(Opcode.SUBTRACT, 64, 1, grows=-1)
+        self.put(Opcode.WHOLE, size, grows=1)
+        self.put(Opcode.DIVIDE, 64, 1, grows=-1)
 
     def coalesce(self, args: Sequence[Expr], kind: pa.DataType) -> None:
         ends = []

@@ -144,4 +144,5 @@ _READERS: dict[str, Any] = {
     "timestamp_ntz": _timestamp_ntz,
     "interval": _interval,
     "binary": _binary,
+    "unit": lambda written, settings: pa.scalar(written, t.STRING),
 }
