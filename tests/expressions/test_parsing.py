@@ -50,6 +50,9 @@ from ostinato.expressions.render import render_expression
         ("a LIKE any(b, 1)", "(a LIKE ANY (b, 1))"),
         ("a = 'b' /* and */ 'c' AND d", "((a = 'b' 'c') AND d)"),
         ("""'a' "b" r'c'""", """'a' "b" r'c'"""),
+        ("end > from AND in IS NULL", "((end > from) AND (in IS NULL))"),
+        ("CASE end WHEN as THEN then ELSE end END", "CASE end WHEN as THEN then ELSE end END"),
+        ("f(end, like, `and`)[end]", "f(end, like, `and`)[end]"),
         ("INTERVAL 1 day 2 hours", "INTERVAL 1 day 2 hours"),
     ],
 )
@@ -62,6 +65,8 @@ def test_precedence_and_forms(text: str, tree: str) -> None:
     [
         ("a +", "SYNTAX_ERROR", ""),
         ("a b", "SYNTAX_ERROR", "b"),
+        ("a > AND b", "SYNTAX_ERROR", "AND"),
+        ("CASE WHEN a THEN ELSE 0 END", "SYNTAX_ERROR", "ELSE"),
         ("a IN ()", "SYNTAX_ERROR", ""),
         ("()", "SYNTAX_ERROR", "("),
         ("a LIKE ANY ()", "SYNTAX_ERROR", ""),

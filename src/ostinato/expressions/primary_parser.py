@@ -36,7 +36,13 @@ _TYPED_LITERALS = {
     "TIMESTAMP_NTZ": "timestamp_ntz",
     "TIMESTAMP_LTZ": "timestamp_ltz",
 }
-_NOT_A_NAME = frozenset("AND OR NOT THEN WHEN ELSE END AS FROM IN IS LIKE BETWEEN SELECT WHERE".split())
+_NOT_A_NAME = frozenset("AND OR NOT SELECT WHERE".split())
+_SELDOM_A_NAME = frozenset("THEN WHEN ELSE END AS FROM IN IS LIKE BETWEEN".split())
+"""Words that are a column where the next token goes on behind one, as in `end > 3`."""
+_BEHIND_A_COLUMN = frozenset(
+    """= == <> != < <= > >= <=> + - * / % || | & ^ << >> >>> ) , ] [ :: DIV AND OR NOT IS IN LIKE ILIKE RLIKE REGEXP
+    BETWEEN THEN WHEN ELSE END AS ASC DESC NULLS FROM FOR PLACING ORDER""".split()
+)
 
 
 class PrimaryParser(ArgumentParser):
@@ -97,6 +103,8 @@ class PrimaryParser(ArgumentParser):
             return Literal(_TYPED_LITERALS[word], f"{word} {end.text}", token.span.to(end.span))
         if word == "INTERVAL" and (after.kind in (Kind.STRING, Kind.NUMBER) or after.upper in ("-", "+")):
             return read_interval(cursor)
+        if word in _NOT_A_NAME | _SELDOM_A_NAME and self._is_column(word):
+            return self._reference()
         if word == "CASE":
             return self._case()
         if word in ("CAST", "TRY_CAST") and after.upper == "(":
@@ -110,9 +118,15 @@ class PrimaryParser(ArgumentParser):
             return self._call(word.lower())
         if after.upper == "(" and token.kind is not Kind.DOUBLE_QUOTED:
             return self._call(None)
-        if word in _NOT_A_NAME and after.upper != ".":  # PATTERN (START END) makes END.price a column
+        if word in _NOT_A_NAME | _SELDOM_A_NAME:
             cursor.fail(f"expected an expression, found {cursor.describe()}")
         return self._reference()
+
+    def _is_column(self, word: str) -> bool:
+        """Whether a word of the grammar is a column here. PATTERN (START END) makes END.price one."""
+        after = self.cursor.ahead()
+        follows = after.kind is Kind.END or after.upper in _BEHIND_A_COLUMN
+        return after.upper == "." or (word in _SELDOM_A_NAME and follows)
 
     def _reference(self) -> Expr:
         cursor = self.cursor

@@ -11,6 +11,7 @@ from ostinato.clause.language.clause_checks import check_clause
 from ostinato.clause.language.foreign_syntax import foreign_forms
 from ostinato.clause.language.key_parser import read_key
 from ostinato.clause.language.listed_items import (
+    alias_follows,
     definition_follows,
     key_follows,
     listed,
@@ -190,7 +191,8 @@ class _ClauseParser:
     def _measure(self) -> Measure:
         cursor = self.cursor
         expression = self.expressions.expression()
-        cursor.expect("AS", hint="every measure is named: expression AS name")
+        if not (cursor.accept("AS") or alias_follows(cursor)):
+            cursor.expect("AS", hint="every measure is named: expression AS name")
         name, span = cursor.name("the measure's name")
         return Measure(name.text, expression, span)
 

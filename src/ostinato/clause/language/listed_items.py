@@ -44,6 +44,11 @@ def measure_follows(cursor: Cursor) -> bool:
     return False
 
 
+def alias_follows(cursor: Cursor) -> bool:
+    """Whether a measure's name follows without AS, and behind it the end of the measure."""
+    return variable_follows(cursor) and cursor.ahead().upper in (*PARTS, ",")
+
+
 def key_follows(cursor: Cursor) -> bool:
     """Whether a column follows, and behind it the end of a key."""
     return variable_follows(cursor) and cursor.ahead().upper in (*PARTS, ",", "ASC", "DESC", "NULLS", ".")
