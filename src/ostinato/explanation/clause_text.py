@@ -14,7 +14,7 @@ from ostinato.explanation.execution_text import execution_lines
 from ostinato.explanation.planned_clause import PlannedClause
 from ostinato.explanation.readable import key_name, plain_name, readable
 from ostinato.explanation.text_sections import numbered
-from ostinato.expressions.syntax import Column, Expr, walk
+from ostinato.expressions.syntax import Column, Expr, SubQuery, walk
 from ostinato.pictures.automaton_layout import state_names
 
 MAX_STATES_SHOWN = 40
@@ -133,7 +133,14 @@ def _shipping_lines(planned: PlannedClause) -> list[str]:
         if unused:
             more = ", ..." if len(unused) > 12 else ""
             lines.append(f"not sent         {', '.join(plain_name(name) for name in unused[:12])}{more}")
-    return lines + _measure_lines(plan)
+    return [*lines, *_sub_query_lines(bound.clause), *_measure_lines(plan)]
+
+
+def _sub_query_lines(clause: MatchRecognize) -> list[str]:
+    written = [*(each.expression for each in clause.measures), *(each.condition for each in clause.definitions)]
+    found = [node for expr in written for node in walk(expr) if isinstance(node, SubQuery)]
+    texts = ", ".join(f"({' '.join(node.text.split())})" for node in found)
+    return [f"sub-queries      {texts}: ost.sql evaluates each once, before matching"] if found else []
 
 
 def _measure_lines(plan: MatchPlan) -> list[str]:

@@ -79,7 +79,7 @@ def _clauses_of(text: str) -> Iterator[tuple[MatchRecognize, str]]:
         source = text[clause.input.start : clause.input.end]
         yield from _clauses_of(f"SELECT * FROM {source}")
         body = text[clause.body.start : clause.body.end]
-        yield parse_clause(body, input_name=clause.input_name), " ".join(source.split())
+        yield parse_clause(body, input_name=clause.input_name, has_sub_queries=True), " ".join(source.split())
 
 
 def _table_for(source: str, table: Any) -> Any:

@@ -16,12 +16,18 @@ class Cursor:
     """Reads tokens from left to right. Its errors show the text with a caret."""
 
     def __init__(
-        self, text: str, *, double_quoted_identifiers: bool = False, parameters: ParameterReader | None = None
+        self,
+        text: str,
+        *,
+        double_quoted_identifiers: bool = False,
+        parameters: ParameterReader | None = None,
+        has_sub_queries: bool = False,
     ) -> None:
         self.text = text
         self.tokens = tokenize(text, double_quoted_identifiers=double_quoted_identifiers)
         self.at = 0
         self.parameters = parameters
+        self.has_sub_queries = has_sub_queries
 
     @property
     def token(self) -> Token:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ostinato.errors import Span
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.primary_parser import PrimaryParser
+from ostinato.expressions.sub_query_parser import read_sub_query
 from ostinato.expressions.syntax import Cast, Expr, Field, Operator, Subscript, height_exceeds
 from ostinato.expressions.type_texts import read_type
 
@@ -113,8 +114,8 @@ class ExpressionParser(PrimaryParser):
         negated = cursor.accept("NOT")
         if cursor.accept("IN"):
             cursor.expect("(")
-            self._refuse_subquery()
-            options = self._list()
+            sub_query = read_sub_query(cursor, is_list=True)
+            options = self._list() if sub_query is None else [sub_query]
             if not options:
                 cursor.fail("IN needs at least one value")
             result: Expr = Operator("in", (left, *options), span_over(left, options[-1]))

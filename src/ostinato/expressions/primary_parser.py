@@ -12,6 +12,7 @@ from ostinato.expressions.argument_parser import MAX_DEPTH, ArgumentParser
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.lexer import Kind
 from ostinato.expressions.parameters import at_parameter
+from ostinato.expressions.sub_query_parser import read_sub_query, refuse_exists
 from ostinato.expressions.syntax import (
     Call,
     Case,
@@ -151,7 +152,7 @@ class PrimaryParser(ArgumentParser):
         name = cursor.take().name.lower()
         cursor.expect("(")
         if name == "exists":
-            self._refuse_subquery()
+            refuse_exists(cursor)
         distinct = cursor.accept("DISTINCT")
         if not distinct and cursor.sees("ALL") and cursor.ahead().upper not in (")", ","):
             cursor.take()
@@ -189,7 +190,9 @@ class PrimaryParser(ArgumentParser):
         if names is not None:
             return self._lambda(names, start.span)
         cursor.expect("(")
-        self._refuse_subquery()
+        sub_query = read_sub_query(cursor)
+        if sub_query is not None:
+            return sub_query
         if cursor.sees(")"):
             cursor.fail("empty parentheses are no expression", span=start.span)
         inner = self.expression()
@@ -222,10 +225,6 @@ class PrimaryParser(ArgumentParser):
         body = self.expression()
         self.parameters.pop()
         return Lambda(names, body, start.to(body.span))
-
-    def _refuse_subquery(self) -> None:
-        if self.cursor.token.upper in ("SELECT", "WITH", "VALUES") and self.cursor.ahead().upper != ")":
-            self.cursor.fail("a sub-query can't be used in a pattern query", code="UNSUPPORTED_IN_CLAUSE")
 
     def _case(self) -> Expr:
         cursor = self.cursor

@@ -27,6 +27,7 @@ from ostinato.expressions.syntax import (
     Parameter,
     RowClassifier,
     Star,
+    SubQuery,
     Subscript,
 )
 
@@ -57,6 +58,8 @@ def render_expression(expr: Expr, leaf: Callable[[Expr], str | None] = lambda ex
             return quote(name)
         case Parameter(name=name):
             return render_name(name)
+        case SubQuery(text=raw, is_list=is_list):
+            return raw if is_list else f"({raw})"
         case Star(qualifier):
             return "*" if qualifier is None else f"{render_name(qualifier)}.*"
         case Call(name, args, distinct, semantics):

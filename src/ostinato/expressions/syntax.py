@@ -179,6 +179,18 @@ class Parameter:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class SubQuery:
+    """`(SELECT ...)`: one value, or with `is_list` the values of `IN (SELECT ...)`.
+
+    The span has the parentheses, the text doesn't. `ost.sql` puts literals in its place before binding.
+    """
+
+    text: str
+    is_list: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
 # --- nodes that binding adds ------------------------------------------------------------------------------------------
 
 
@@ -273,6 +285,7 @@ Expr = (
     | Field
     | Lambda
     | Parameter
+    | SubQuery
     | Column
     | RowClassifier
     | MatchNumber

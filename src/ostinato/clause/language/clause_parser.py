@@ -74,16 +74,23 @@ def parse_clause(
     double_quoted_identifiers: bool = False,
     defaults: DefaultColumns = NO_DEFAULTS,
     parameters: ParameterReader | None = None,
+    has_sub_queries: bool = False,
 ) -> MatchRecognize:
     """The clause inside `MATCH_RECOGNIZE ( ... )`. The text may include that keyword and its parentheses.
 
     `parameters` has the values of `:name` and `?`. Without it, parameters are refused.
+    `has_sub_queries`: the caller puts values in the place of sub-queries. Otherwise they are refused.
 
     >>> query = parse_clause("ORDER BY ts MEASURES LAST(B.price) AS top PATTERN (A B+) DEFINE B AS price > PREV(price)")
     >>> [measure.name for measure in query.measures]
     ['top']
     """
-    cursor = Cursor(text, double_quoted_identifiers=double_quoted_identifiers, parameters=parameters)
+    cursor = Cursor(
+        text,
+        double_quoted_identifiers=double_quoted_identifiers,
+        parameters=parameters,
+        has_sub_queries=has_sub_queries,
+    )
     wrapped = cursor.accept("MATCH_RECOGNIZE", "(")
     with foreign_forms(cursor):
         query = defaults.complete(_ClauseParser(cursor, input_name).clause())

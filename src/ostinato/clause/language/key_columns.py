@@ -11,7 +11,7 @@ from ostinato.clause.query.clause import MatchRecognize, PartitionKey, SortKey
 from ostinato.errors import QueryError
 from ostinato.expressions.nondeterministic import CLOCK_FUNCTIONS, NONDETERMINISTIC
 from ostinato.expressions.parsing import is_niladic
-from ostinato.expressions.syntax import Call, Column, ColumnRef, Expr, Field, Star, rebuild
+from ostinato.expressions.syntax import Call, Column, ColumnRef, Expr, Field, Star, SubQuery, rebuild
 from ostinato.rows.column_lookup import ColumnLookup
 from ostinato.rows.column_names import PREFIX
 
@@ -78,6 +78,8 @@ class _KeyBinder:
                 return self._reference(expr)
             case Call():
                 self._check_call(expr)
+            case SubQuery():
+                self._fail("KEY_NOT_A_COLUMN", "a key can't have a sub-query", expr)
             case Star():
                 self._fail("SYNTAX_ERROR", "'*' may only stand inside COUNT", expr)
         return rebuild(expr, self.bound)

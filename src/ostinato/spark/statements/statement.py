@@ -22,7 +22,7 @@ from ostinato.clause.language.statement_spans import Clause, CommonTable, Statem
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.language.correlation_parser import find_correlations
 from ostinato.correlations.task.correlation_task import CorrelationOptions
-from ostinato.errors import EnvironmentFault, QueryError, in_statement
+from ostinato.errors import EnvironmentFault, QueryError, Span, in_statement
 from ostinato.event_queries.language.event_parser import is_event_text
 from ostinato.expressions.lexer import tokenize
 from ostinato.spark.clause.clause_dataframe import match_dataframe
@@ -39,6 +39,7 @@ from ostinato.spark.statements.statement_arguments import (
     clause_parameters,
     parameter_values,
 )
+from ostinato.spark.statements.sub_queries import with_values
 from ostinato.spark.streams.stream_history import check_history
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS, Emit, Late, OnChange, OnError, StreamSettings
 
@@ -202,8 +203,24 @@ class _Answerer:
                 input_name=clause.input_name,
                 double_quoted_identifiers=settings.double_quoted_identifiers,
                 parameters=clause_parameters(args, statement.text, clause.body),
+                has_sub_queries=True,
             )
+            query = with_values(query, lambda span: self._sub_query(statement, clause, span, args))
             return match_dataframe(replace(query, ids=options.ids), source, options, settings)
+
+    def _sub_query(self, statement: Statement, clause: Clause, span: Span, args: Args) -> DataFrame:
+        """The rows of a sub-query in the body of the clause."""
+        within = replace(clause, input=span.moved(clause.body.start))
+        try:
+            return self._input(statement, within, args)
+        except QueryError as error:
+            if error.code not in ("UNKNOWN_COLUMN", "CORRELATED_INPUT"):
+                raise
+            message = f"a sub-query of a clause must stand on its own: {error.message}"
+            hint = "columns of the clause's rows can't be used inside it"
+            raise QueryError(
+                "CORRELATED_SUBQUERY", message, text=statement.text, span=within.input, hint=hint
+            ) from None
 
     def _correlated_stream(self, text: str, live: DataFrame, args: Args) -> DataFrame:
         """The rows of a correlation of a stream with its own recent history."""
