@@ -48,7 +48,8 @@ def sorted_partitions(
     columns, rows = _with_computed_keys(query, columns, rows, ansi)
     names = {name: frozenset({name}) for name in variables(query.pattern)}
     names |= {subset.name: frozenset(subset.members) for subset in query.subsets}
-    scope = Scope(tuple(columns), names, ansi, query.input_name)
+    time = query.order_by[0].column if query.order_by else None
+    scope = Scope(tuple(columns), names, ansi, query.input_name, time)
     partition_columns = [scope.column(key.column) for key in query.partition_by]
     keys = [(scope.column(key.column), key.descending, key.puts_nulls_first) for key in query.order_by]
     key_names = {*partition_columns, *(name for name, _, _ in keys)}

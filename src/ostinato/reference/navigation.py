@@ -36,6 +36,8 @@ class Scope:
     variables: Mapping[str, frozenset[str]]
     ansi: bool
     input_name: str | None = None
+    time: Name | None = None
+    """The first column of ORDER BY."""
 
     def column(self, name: Name) -> str:
         """The real name of the column; case counts only between columns that differ in nothing else."""
@@ -91,6 +93,14 @@ def evaluate(expr: Expr, position: MatchPosition) -> object:
     match expr:
         case ColumnRef() | Call(name="classifier"):
             return value_at(expr, _navigated(expr, position), position)  # a bare reference means RUNNING LAST
+        case Call(name="lag" | "lead", args=args):
+            return evaluate(Call({"lag": "prev", "lead": "next"}[expr.name], args), position)
+        case Call(name="match_sequence_number"):
+            return position.running_rows or None
+        case Call(name="match_rowtime"):
+            assert position.scope.time is not None
+            rows = position.positions(None, final=True)
+            return position.partition[rows[-1]][position.scope.column(position.scope.time)] if rows else None
         case Call(name="first" | "last" | "prev" | "next"):
             return value_at(_operand(expr), _navigated(expr, position), position)
         case Call(name=name) if name in AGGREGATES:

@@ -10,6 +10,7 @@ from ostinato.clause.language import vocabulary
 from ostinato.clause.language.aggregate_binding import AggregateBinder, Argument
 from ostinato.clause.language.clause_checks import unknown_variable
 from ostinato.clause.language.key_columns import refused_key
+from ostinato.clause.language.other_words import OTHER_WORDS, SHIFTS, in_standard_words, is_around_current_row
 from ostinato.clause.language.output_checks import check_output_columns
 from ostinato.clause.query.bound_clause import BoundClause, BoundKey
 from ostinato.clause.query.clause import MatchMode, MatchRecognize, Measure, PartitionKey, SortKey
@@ -150,6 +151,8 @@ class _Binder:
                 return Navigation(RowClassifier(expr.span), self._classifier_rows(expr), Anchor.LAST, span=expr.span)
             case Call(name="match_number"):
                 return self._match_number(expr)
+            case Call(name=name) if name in OTHER_WORDS:
+                return self._other_word(expr)
             case Call(name=name) if vocabulary.aggregate_name(name) is not None:
                 return self._aggregate(ModifiedCall(expr, span=expr.span))
             case ModifiedCall():
@@ -161,6 +164,14 @@ class _Binder:
             case Star():
                 self.names.fail("SYNTAX_ERROR", "'*' may only stand inside COUNT", expr.span)
         return rebuild(expr, self.bind)
+
+    def _other_word(self, call: Call) -> Expr:
+        bound = self.bind(in_standard_words(call, self.names.clause, in_define=self.in_define))
+        if isinstance(bound, Navigation) and call.name in SHIFTS and not is_around_current_row(bound):
+            standard = SHIFTS[call.name].upper()
+            message, hint = f"{call.name.upper()} reads around the current row only", f"write {standard}(...)"
+            self.names.fail("UNSUPPORTED_FUNCTION", message, call.span, hint)
+        return bound
 
     def _outer_reference(self, expr: ColumnRef) -> Expr:
         if self._is_niladic(expr):
