@@ -13,12 +13,13 @@ from tests.laws.declined import CLAUSES, Declined
 from tests.laws.strategies import tables
 from tests.laws.window_strategies import windows
 
+from ostinato.clause.plan import frame_distances
 from ostinato.clause.query.window_pattern import WindowPattern
 from ostinato.errors import MatchError
 from ostinato.local.local_windows import window_columns
 from ostinato.reference.window_oracle import window_rows
 
-WINDOWS = Declined(CLAUSES, most_declined=0.1, fewest_with_rows=0.25)
+WINDOWS = Declined(CLAUSES, most_declined=0.1)
 SKIPS = {"SKIP_TARGET_MISSING", "SKIP_TO_FIRST_ROW"}
 """Both may be true of different rows, and which of them comes first isn't defined."""
 
@@ -56,6 +57,15 @@ def check(window: WindowPattern, table: pa.Table) -> None:
 @given(windows(), tables(most_rows=6))
 def test_values_of_rows(window: WindowPattern, table: pa.Table) -> None:
     check(window, table)
+
+
+@settings(max_examples=examples(30))
+@given(windows(), tables(most_rows=6))
+def test_conditions_that_run_with_the_search(window: WindowPattern, table: pa.Table) -> None:
+    """Where states aren't split, only the search knows which rows are in the frame."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(frame_distances, "MOST_SPLIT_STATES", 0)
+        check(window, table)
 
 
 @pytest.mark.slow

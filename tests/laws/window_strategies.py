@@ -22,15 +22,17 @@ _TIES = ("x", "s DESC", "g, y")
 _FUNCTIONS = ("count(*)", "count(x)", "sum(x)", "max(y)", "array_agg(s)", "FIRST(id)", "LAST(x)", "FIRST(x, 2)")
 _AROUND = ("PREV(id)", "NEXT(id)", "PREV(FIRST(id))", "NEXT(LAST(id), 2)", "PREV(id, 2)", "PREV(CLASSIFIER())")
 _CONDITIONS = (
-    "PREV(x) IS NULL",
-    "x >= PREV(x)",
-    "PREV(x, 2) IS NULL OR x > PREV(x, 2)",
-    "NEXT(x) IS NULL OR NEXT(x) <> x",
-    "NEXT(x, 2) IS NULL",
-    "count(*) < 3",
-    "PREV(FIRST(x)) IS NULL",
-    "NEXT(FIRST(x), 2) IS NOT NULL",
+    "PREV(id) IS NULL",
+    "PREV(id, 2) IS NULL",
+    "NEXT(id) IS NULL",
+    "NEXT(id, 2) IS NOT NULL",
+    "PREV(FIRST(id)) IS NULL",
+    "NEXT(FIRST(id), 2) IS NULL OR x > 1",
+    "PREV(LAST(id, 1)) IS NULL",
+    "PREV(LAST(A.id)) IS NULL",
     "PREV(CLASSIFIER()) IS NULL OR x IS NOT NULL",
+    "x >= PREV(x)",
+    "count(*) < 3",
 )
 """Conditions that often show a mistake at the edge of a frame."""
 
@@ -67,5 +69,6 @@ def _has_variable_and_no_anchor(pattern: str) -> bool:
 @st.composite
 def _conditions(draw: Draw, name: str, names: Names) -> str | None:
     if draw(st.booleans()):
-        return draw(st.sampled_from(_CONDITIONS))
+        at_edge = draw(st.sampled_from(_CONDITIONS))
+        return at_edge if "A." not in at_edge or "A" in names.primary else None
     return draw(definitions(name, names))

@@ -6,12 +6,16 @@ import pytest
 from tests.cases import arrow_type
 from tests.cases.windows import WindowCase, load_windows
 
+from ostinato.clause.plan import frame_distances
 from ostinato.errors import OstinatoError
 from ostinato.local.local_windows import window_columns
 
 
 @pytest.mark.parametrize("case", load_windows(), ids=lambda case: case.id)
-def test_case(case: WindowCase) -> None:
+@pytest.mark.parametrize("most_states", [frame_distances.MOST_SPLIT_STATES, 0], ids=["", "not split"])
+def test_case(case: WindowCase, most_states: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """States split by their distance from the frame's first row, and conditions that run with the search instead."""
+    monkeypatch.setattr(frame_distances, "MOST_SPLIT_STATES", most_states)
     if case.case.error is not None:
         with pytest.raises(OstinatoError) as caught:
             window_columns(case.pattern(), case.case.table())
