@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ostinato.clause.matching.spans import keys_of
 from ostinato.clause.stream.open_runs import states_reached
-from ostinato.clause.stream.stream_search import NO_RESULTS, StreamSearch
+from ostinato.clause.stream.stream_search import NO_RESULTS, Needs, StreamSearch
 from ostinato.clause.task.clause_worker import Worker
 from ostinato.clause.task.located_errors import located
 from ostinato.errors import MatchError
@@ -94,9 +94,14 @@ class RuleSearch:
         return {} if rule.order is None else {ORDER_COLUMN: (rule.order_text, rule.order)}
 
     @property
+    def needs(self) -> Needs:
+        """The rows around a match that the rule reads."""
+        return self.search.needs
+
+    @property
     def rows_before(self) -> int:
         """The rows before the next start that the rule keeps, because a match may read them."""
-        return self.search.needs.before
+        return self.needs.before
 
     @property
     def within_us(self) -> int | None:

@@ -15,6 +15,7 @@ from ostinato.rows.column_names import ORDINAL
 from ostinato.rule_sets.bucket_layout import RuleBucket, header_of, read_bucket
 from ostinato.rule_sets.bucket_step import BucketStep
 from ostinato.rule_sets.declaration import Declaration
+from ostinato.rule_sets.kept_keys import keys_kept_for_past
 from ostinato.rule_sets.rule_changes import RuleChange
 from ostinato.rule_sets.rule_columns import output_schema
 from ostinato.rule_sets.rule_errors import as_error_of_rule
@@ -110,10 +111,23 @@ class RulesCore:
             open_runs=int((after.attempts.open > 0).sum()),
             buffered_rows=int(after.rows.sum()) + intake.waiting_rows,
             forgotten_keys=step.forgotten_keys,
+            **self._kept_for_past(after, rules_after),
         )
         wake_at = None if finished else step.wake_at(after)
         is_declared_anew = rules.declared != self._declared
         return RulesStep(step.output.table(), stored, wake_at, counts, rules_to_store, is_declared_anew, step.rule_ns)
+
+    def _kept_for_past(self, bucket: RuleBucket, rules: RuleSet) -> dict[str, int]:
+        """The keys that rules keep without an open partial match, as counts of the step. A key counts for each rule."""
+        kept: dict[str, int] = {}
+        for number, name in enumerate(bucket.rules):
+            record = rules.records[name]
+            if record.is_active:
+                search = self.search_of(record.change)
+                count = f"kept_for_{search.needs.kept_for.name.lower()}"
+                keys = keys_kept_for_past(search, bucket.rows, bucket.attempts.of_rule(number))
+                kept[count] = kept.get(count, 0) + keys
+        return kept
 
     def _applied(self, rules: RuleSet, changes: Sequence[str]) -> Applied:
         """The state says which static table was applied. A worker's memory can't: it isn't there when a batch is

@@ -65,6 +65,12 @@ def test_rules_change_between_batches_and_survive_restarts(source: Source) -> No
         *(("pairs", 2, variable, 1) for variable in (None, "B", "C")),
         *(("runs", 1, variable, 1) for variable in (None, "B", "C")),
     ]
+    reasons = ost.stream_state(source.session, source.checkpoint, by="reason").where("rule = 'runs'")
+    assert [(row.version, row.reason, row["keys"], row["rows"]) for row in reasons.collect()] == [
+        (1, "open partial match", 1, 3)
+    ]
+    with pytest.raises(ost.QueryError, match="of rules isn't counted by key"):
+        ost.stream_state(source.session, source.checkpoint, by="key")
     with pytest.raises(ost.QueryError, match="forget_keys_after"):
         run(source, forget_keys_after="1 month")
     observed = [row for batch in source.progress for row in batch.observedMetrics.values()]

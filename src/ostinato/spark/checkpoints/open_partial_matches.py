@@ -15,7 +15,7 @@ from ostinato.spark.clause.clause_finish import state_rows
 from ostinato.spark.clause.clause_stream_definition import ClauseDefinition
 from ostinato.spark.clause.clause_stream_task import StateBy
 from ostinato.spark.rules.rules_definition import RulesDefinition
-from ostinato.spark.rules.rules_finish import open_rules
+from ostinato.spark.rules.rules_finish import kept_keys, open_rules
 from ostinato.spark.streams.stream_checkpoint import check_folder, open_checkpoint
 from ostinato.spark.workloads.clauses_finish import open_clauses
 from ostinato.spark.workloads.clauses_stream_definition import ClausesDefinition
@@ -40,11 +40,12 @@ def stream_state(
     row: `state`, `variable` and `keys`. `ost.explain` shows the automaton. If a query has several clauses, `operator`
     selects one.
 
-    Workloads and rules have counts by state only. For clauses of a workload that are matched together, the result has
+    Workloads have counts by state only. For clauses of a workload that are matched together, the result has
     the states of their merged plan: `state`, `variable` (that of the last row), the `queries` that it serves, and
     `partial_matches`. The state of `ost.rules` is counted by rule and state: `rule`, `version`, `status` (active or
     suspended), `state`, `variable` and `keys`. A row without a state counts all keys of its rule with an open partial
-    match.
+    match. With `by="reason"`, it is counted by `rule`, `version` and `reason`: a key counts once for each rule that
+    keeps it, and rows that wait for the watermark belong to no rule.
 
     >>> stream_state(spark, "checkpoints/dips").orderBy("waiting_since").show()  # doctest: +SKIP
     >>> stream_state(spark, "checkpoints/dips", by="reason").show()  # doctest: +SKIP
@@ -58,12 +59,13 @@ def stream_state(
     if not isinstance(definition, RulesDefinition | ClausesDefinition):
         content, hint = definition.keeps
         raise QueryError("NO_STATE", f"the stream of {opened.path} keeps {content}", hint=hint)
-    if by not in (None, "state"):
+    is_of_rules = isinstance(definition, RulesDefinition)
+    if by == "key" or (by == "reason" and not is_of_rules):
         raise QueryError(
             "INVALID_OPTION",
-            f"the state of workloads and rules is counted by state, not by {by}",
+            f"the state of {'rules' if is_of_rules else 'workloads'} isn't counted by {by}",
             hint='leave by= out, or by="state"',
         )
     if isinstance(definition, ClausesDefinition):
         return open_clauses(definition, opened)
-    return open_rules(definition, opened)
+    return kept_keys(definition, opened) if by == "reason" else open_rules(definition, opened)

@@ -36,6 +36,15 @@ def open_rules(definition: RulesDefinition, opened: Checkpoint) -> DataFrame:
     return rows.groupBy(*names).agg(F.sum(keys).alias(keys))
 
 
+def kept_keys(definition: RulesDefinition, opened: Checkpoint) -> DataFrame:
+    """The keys that rules keep, and their rows, by rule and reason."""
+    names = {"rule": s.StringType(), "version": s.LongType(), "reason": s.StringType()}
+    counts = {"keys": s.LongType(), "rows": s.LongType()}
+    schema = s.StructType([s.StructField(name, kind) for name, kind in (names | counts).items()])
+    rows = with_errors_raised(_buckets(opened), OpenRules(rules_task(definition), by_reason=True), schema)
+    return rows.groupBy(*names).agg(*(F.sum(count).alias(count) for count in counts))
+
+
 def _buckets(opened: Checkpoint) -> DataFrame:
     """The buckets with their rules."""
     rules = opened.variable(RULES).select(bucket_number(), F.col(f"value.{RULES}").alias(RULES))

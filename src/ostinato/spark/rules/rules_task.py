@@ -97,16 +97,20 @@ class FinishRules:
 
 @dataclass(frozen=True, slots=True)
 class OpenRules:
-    """For mapInArrow: states of buckets in; their rules with open partial matches out, with a column for an error."""
+    """For mapInArrow: states of buckets in; their rules with open partial matches out, or the keys that rules keep, by
+    the reason. With a column for an error."""
 
     task: RulesTask
+    by_reason: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from ostinato.rule_sets.kept_keys import KEPT_KEYS, kept_keys
         from ostinato.rule_sets.open_rules import OPEN_RULES, open_rules
 
+        view, schema = (kept_keys, KEPT_KEYS) if self.by_reason else (open_rules, OPEN_RULES)
         rows = (row for batch in batches for row in batch.to_pylist())
         core = self.task.worker
-        return rows_or_error((open_rules(core, _state(row), row[RULES] or b"") for row in rows), OPEN_RULES)
+        return rows_or_error((view(core, _state(row), row[RULES] or b"") for row in rows), schema)
 
 
 def _state(stored: dict[str, Any]) -> BucketState:

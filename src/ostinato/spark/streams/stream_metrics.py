@@ -37,7 +37,8 @@ _HELP = {
     "open_runs": "Keys with an undecided partial match; counted from when this listener was added.",
     "forgotten_keys_total": "Keys that were silent for longer than forget_keys_after.",
     "waiting_rows": "Rows that wait for the watermark; counted from when this listener was added.",
-    "keys_kept_for_prev": "Keys without a partial match that stay for rows before a match; counted as open_runs.",
+    "keys_kept_for_prev": "Keys without a partial match that stay for rows before a match; counted as open_runs. A key "
+    "counts for each rule.",
     "keys_kept_for_start": "Keys without a partial match that stay for ^; counted as open_runs.",
     "keys_kept_for_number": "Keys without a partial match that stay for MATCH_NUMBER(); counted as open_runs.",
     "keys_kept_for_ids": "Keys without a partial match that stay for ids of matches; counted as open_runs.",
