@@ -22,8 +22,8 @@ class RuleLimits:
 
     max_rules: int = 1_000
     """The rules in force at one time. Further ones are rejected."""
-    max_partial_matches: int = DEFAULT_MAX_PARTIAL_MATCHES
-    """The partial matches that one rule may try from one row."""
+    max_partial_matches: int = 10 * DEFAULT_MAX_PARTIAL_MATCHES
+    """The partial matches that one rule may try in one bucket in one micro-batch."""
     max_state_bytes: int = 64 << 20
     """The bytes of open rows that one rule may hold in one bucket."""
     max_errors: int = 1_000

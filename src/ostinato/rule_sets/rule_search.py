@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -65,7 +65,12 @@ class _View(NamedTuple):
 
 
 class _RuleWorker(Worker):
-    """Rows at which conditions fail come out by their numbers: a rule's error has all declared columns of its row."""
+    """A search is bounded as a whole, not only from each row. Rows at which conditions fail come out by their numbers:
+    a rule's error has all declared columns of its row."""
+
+    def __init__(self, rule: CompiledRule) -> None:
+        super().__init__(rule.plan.typed, skips_errors=True)
+        self.task = replace(self.task, max_in_all=self.typed.limits.max_partial_matches)
 
     def failed_rows(self, columns: Mapping[str, pa.Array], errors: Mapping[int, MatchError]) -> OutputRows:
         texts = [located(error, self.bound, columns, row).one_line() for row, error in errors.items()]
@@ -78,7 +83,7 @@ class RuleSearch:
 
     def __init__(self, rule: CompiledRule) -> None:
         self.rule = rule
-        self.search = StreamSearch(_RuleWorker(rule.plan.typed, skips_errors=True))
+        self.search = StreamSearch(_RuleWorker(rule))
         plan = rule.plan
         texts = map(render_expression, plan.plan.row_conditions)
         computed = {item.name: render_expression(item.expr) for item in plan.plan.inputs if item.is_computed}

@@ -58,6 +58,8 @@ class Task:
     needs_path: bool
     in_frame: bool = False
     """Whether a start is the first row of a frame: rows before it can't be read, nor rows behind `max_length`."""
+    max_in_all: int | None = None
+    """The partial matches that one search may try, whatever number of keys it has; None: no limit."""
 
     @functools.cached_property
     def automaton(self) -> NfaTables:
@@ -240,6 +242,7 @@ def rules_of(task: Task, spans: Spans, *, reads_run: bool) -> s.SearchRules:
         at_once=spans.reported_until is not None,
         every_start=spans.every_start,
         in_frame=task.in_frame,
+        max_in_all=s.NO_LIMIT if task.max_in_all is None else task.max_in_all,
     )
 
 

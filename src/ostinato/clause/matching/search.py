@@ -52,6 +52,7 @@ from ostinato.clause.matching.search_arrays import (
     STOPPED,
     TO_FIRST,
     TO_NEXT_ROW,
+    TOO_MANY_IN_ALL,
     TOO_MANY_IN_KEY,
     TOO_MANY_PARTIAL_MATCHES,
 )
@@ -232,6 +233,9 @@ def _search(automaton, rules, rows, starts, matches, buffers, conditions, progre
                     status = STOPPED
             if status == FINISHED and span_steps > PER_KEY * rules.max_partial_matches:
                 progress[FAILURE] = TOO_MANY_IN_KEY
+                status = FAILED
+            if status == FINISHED and steps > rules.max_in_all:
+                progress[FAILURE] = TOO_MANY_IN_ALL
                 status = FAILED
             if status == FINISHED and rules.mode == PREFERRED and found_length >= 0:
                 status = _keep(matches, progress, buffers, rules, start, found_length, number)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 FINISHED, MORE_MATCHES, MORE_PATH, MORE_DEPTH, MORE_MEMO, FAILED, STOPPED = 0, 1, 2, 3, 4, 5, 6
 # Reasons for FAILED.
 TOO_MANY_PARTIAL_MATCHES, SKIP_TO_FIRST_ROW, SKIP_TARGET_MISSING, TOO_MANY_IN_KEY, RESULT_TOO_LARGE = 1, 2, 3, 4, 5
+TOO_MANY_IN_ALL = 6
 CONDITION_FAILED = 100
 """Added to the code of an error inside a condition over the run (expressions/run_conditions/interpreter.py)."""
 
@@ -23,6 +24,7 @@ PAST_LAST_ROW, TO_NEXT_ROW, TO_FIRST, TO_LAST = 0, 1, 2, 3
 NO_MEMO, MEMO_PER_START, MEMO_FOREVER = 0, 1, 2
 
 NO_BOUND = -1
+NO_LIMIT = np.iinfo(np.int64).max
 OPEN_START = -1
 """The number of a record that is no match: later rows may continue runs of its start."""
 PER_KEY = 100
@@ -57,6 +59,8 @@ class SearchRules(NamedTuple):
     """Whether a start with an open run adds a record OPEN_START behind those of its matches."""
     in_frame: bool = False
     """Whether conditions over the run can't read rows before the start, or behind `max_length` rows from it."""
+    max_in_all: int = NO_LIMIT
+    """The partial matches that may be tried in all spans together."""
 
 
 class SearchRows(NamedTuple):

@@ -22,6 +22,12 @@ def failure_of(task: Task, failure: int, row: int) -> MatchError:
             f"more than {most:,} partial matches were tried {'from one row' if from_row else 'in one key'}",
             hint="bound the pattern with WITHIN or MAXLENGTH, tighten DEFINE, or raise max_partial_matches",
         )
+    elif failure == s.TOO_MANY_IN_ALL:
+        error = MatchError(
+            "TOO_MANY_PARTIAL_MATCHES",
+            f"more than {task.max_in_all:,} partial matches were tried in one bucket in one micro-batch",
+            hint="bound the pattern with WITHIN or MAXLENGTH, tighten DEFINE, or raise max_partial_matches",
+        )
     elif failure == s.RESULT_TOO_LARGE:
         error = MatchError(
             "RESULT_TOO_LARGE",
