@@ -110,7 +110,7 @@ def check(text: str, table: pa.Table, plan: Plan, **options: Any) -> None:
 
 
 @settings(max_examples=examples(60))
-@given(timed_clauses(), TABLES, plans(), st.sampled_from([{}, {"forget_keys_after": "2 minutes"}]))
+@given(timed_clauses(), TABLES, plans(), st.sampled_from([{}, {"forget_keys_after": "2 minutes"}, {"eager": True}]))
 def test_preferred_matches(text: str, table: pa.Table, plan: Plan, options: dict[str, Any]) -> None:
     check(text, table, plan, **options)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.laws.strategies import COLUMNS, tables
 from tests.laws.test_stream_equals_batch import Plan, on_time, plans, timed_clauses
 
 import ostinato as ost
+from ostinato.calls.id_columns import IdColumns
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.errors import MatchError, QueryError
 from ostinato.local.local_clause import match_table
@@ -195,8 +197,9 @@ def test_a_measure_that_fails_leaves_the_row_of_its_match(table: pa.Table, data:
 
 
 def check_any_clause(text: str, table: pa.Table, plan: Plan) -> None:
-    """Matches of a stream and a batch are equal whatever fails; without a failure, nothing differs from `fail`."""
-    clause, steps = parse_clause(text), plan.steps(table)
+    """Matches of a stream and a batch are equal whatever fails, and so are their ids; without a failure, nothing
+    differs from `fail`."""
+    clause, steps = replace(parse_clause(text), ids=IdColumns("the_match", "the_run")), plan.steps(table)
     rows = on_time(steps)
     try:
         batch = match_table(clause, rows, on_error="skip")

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.errors import MatchError
+from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.values.value_order import OrderKey, sortable
 from ostinato.rows.batches import one_array
 from ostinato.rows.matches import Matches, ranges
@@ -148,6 +148,18 @@ def value_bytes(values: pa.Array | pa.ChunkedArray) -> list[bytes]:
         is_null = array.is_null().to_pylist()
         encoded = [_NULL if absent else value for value, absent in zip(encoded, is_null, strict=True)]
     return encoded
+
+
+def check_identifies(name: str, kind: pa.DataType) -> None:
+    """Raises UNSUPPORTED_TYPE if the values of a column have no canonical bytes: then no id can depend on them."""
+    try:
+        value_bytes(pa.nulls(1, kind))
+    except (MatchError, pa.ArrowNotImplementedError):
+        raise QueryError(
+            "UNSUPPORTED_TYPE",
+            f"ids of matches can't depend on the column '{name}' of type {kind}",
+            hint="leave the column out of the input, or cast it",
+        ) from None
 
 
 def _values(array: pa.Array, kind: pa.DataType) -> list[bytes]:

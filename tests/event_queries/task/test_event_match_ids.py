@@ -8,6 +8,7 @@ import pytest
 
 import ostinato as ost
 from ostinato.errors import OstinatoError
+from ostinato.rows.match_ids import check_identifies
 
 EVENTS = pa.table({"ts": [1, 2, 2, 2, 4], "kind": list("ABBBC"), "u": ["u"] * 5, "x": [5, 7, 7, 8, 9]})
 QUERY = "TYPE kind TIME ts PATTERN SEQ(A a, B b, C c) GROUP BY u RETURN MATCHES"
@@ -68,6 +69,26 @@ def test_queries_of_a_workload_have_the_ids_that_each_has_alone() -> None:
 def test_refused(query: str, options: dict[str, str], code: str) -> None:
     with pytest.raises(OstinatoError, match=code):
         ost.match(query, EVENTS, **options)  # type: ignore[arg-type]
+
+
+def test_a_column_without_canonical_bytes_is_refused_even_if_no_matches_are_equal() -> None:
+    spans = pa.array([(1, 2, 3)] * EVENTS.num_rows, pa.month_day_nano_interval())
+    nested = pa.StructArray.from_arrays([spans], ["span"])
+    for column in (spans, nested):
+        for table in (EVENTS, EVENTS.slice(0, 1)):
+            with pytest.raises(OstinatoError, match="UNSUPPORTED_TYPE: ids of matches can't depend on the column 's'"):
+                ost.match(QUERY, table.append_column("s", column[: table.num_rows]), match_id="id")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.int8(), pa.float16(), pa.string(), pa.binary(4), pa.bool_(), pa.decimal256(40, 3), pa.date64(), pa.time32("s"),
+     pa.duration("ns"), pa.timestamp("ns", "UTC"), pa.null(), pa.dictionary(pa.int8(), pa.string()),
+     pa.list_(pa.int8()), pa.list_(pa.int8(), 2), pa.large_list(pa.string()), pa.map_(pa.string(), pa.int8()),
+     pa.struct([("a", pa.list_(pa.string()))]), pa.struct([])],
+)  # fmt: skip
+def test_types_that_identify(kind: pa.DataType) -> None:
+    check_identifies("s", kind)
 
 
 def test_a_workload_of_aggregates_refuses_match_id() -> None:

@@ -12,6 +12,7 @@ from ostinato.event_queries.plan.event_plan import VARIABLE, QueryPlan
 from ostinato.event_queries.plan.event_program import BoundKind
 from ostinato.event_queries.plan.event_types import TypedEventsPlan, window_type
 from ostinato.expressions import types as t
+from ostinato.rows.match_ids import check_identifies
 from ostinato.rows.workload_layout import OutputColumn, Role
 
 _EDGES = {WindowEdge.START: Role.WINDOW_START, WindowEdge.END: Role.WINDOW_END}
@@ -54,6 +55,8 @@ def match_output(query: QueryPlan, types: Mapping[str, pa.DataType], match_id: s
         if match_id.lower() in (column.name.lower() for column in columns):
             hint = "give the column with ids another name"
             raise QueryError("DUPLICATE_COLUMN", f"two output columns are named '{match_id}'", hint=hint)
+        for name in bound.columns:  # events of one time are told apart by all columns
+            check_identifies(name, types[name])
         columns.append(OutputColumn(match_id, Role.MATCH_ID, t.STRING))
     return columns
 
