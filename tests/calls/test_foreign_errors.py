@@ -25,7 +25,15 @@ def of_utf8() -> Exception:
     return caught.value
 
 
+def of_java() -> Exception:
+    kind = type("Py4JJavaError", (Exception,), {"__module__": "py4j.protocol"})
+    return kind(
+        "An error occurred.\n: SparkException: [INTERNAL_ERROR] Cannot resolve it. SQLSTATE: XX000\n\tat a.b(c)"
+    )
+
+
 FOREIGN = [
+    (of_java(), "ANALYSIS_ERROR"),
     (RecursionError("maximum recursion depth"), "TOO_DEEP"),
     (MemoryError(), "OUT_OF_MEMORY"),
     (pa.ArrowMemoryError("malloc of 9 PB failed"), "OUT_OF_MEMORY"),

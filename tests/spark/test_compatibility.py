@@ -44,3 +44,11 @@ def refused(line: Line, rows: DataFrame) -> None:
     with pytest.raises(ost.OstinatoError) as error:
         run(line.text, rows)
     assert line.hint in (error.value.hint or ""), line.id
+
+
+def test_an_internal_error_of_spark_has_no_java_stack(rows: DataFrame) -> None:
+    """Flink's TO_TIMESTAMP_LTZ takes a number and a precision, at which Spark's analysis stops."""
+    with pytest.raises(ost.QueryError) as error:
+        run("ORDER BY day MEASURES to_timestamp_ltz(0, 3) AS t PATTERN (A)", rows)
+    assert str(error.value).startswith("ANALYSIS_ERROR: Spark can't analyse the query: Cannot resolve")
+    assert "\n" not in str(error.value)

@@ -7,6 +7,7 @@ programming errors (KeyError, AttributeError, ...) pass through: they are defect
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from functools import wraps
 from types import TracebackType
@@ -99,6 +100,8 @@ def error_of_ours(error: BaseException) -> OstinatoError | None:
         return MatchError("INTERNAL_ERROR", f"a kernel can't take these values: {_first_line(error)}", hint=_REPORT)
     if _raised_by(error, "pyarrow"):
         return _of_arrow(error)
+    if _raised_by(error, "py4j"):
+        return _of_java(error)
     if isinstance(error, MemoryError):
         return MatchError("OUT_OF_MEMORY", "there isn't enough memory for this", hint=_LESS)
     return None
@@ -125,6 +128,15 @@ def _of_arrow(error: BaseException) -> OstinatoError:
     if "utf8" in message.lower() or "utf-8" in message.lower():
         return MatchError("TEXT_NOT_UNICODE", f"a text column holds bytes that aren't UTF-8: {message}")
     return MatchError("INTERNAL_ERROR", f"Arrow can't work with these values: {message}", hint=_REPORT)
+
+
+_SPARK_DEFECT = re.compile(r"\[INTERNAL_ERROR\] ([^\n]*?)\.? SQLSTATE")
+
+
+def _of_java(error: BaseException) -> OstinatoError | None:
+    """Spark's analysis stops with an internal error, and a Java stack, at some expressions that it should refuse."""
+    reason = _SPARK_DEFECT.search(str(error))
+    return None if reason is None else QueryError("ANALYSIS_ERROR", f"Spark can't analyse the query: {reason[1]}")
 
 
 def _raised_by(error: BaseException, package: str) -> bool:
