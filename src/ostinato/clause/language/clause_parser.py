@@ -93,7 +93,7 @@ def parse_clause(
     )
     wrapped = cursor.accept("MATCH_RECOGNIZE", "(")
     with foreign_forms(cursor):
-        query = defaults.complete(_ClauseParser(cursor, input_name).clause())
+        query = defaults.complete(ClauseParser(cursor, input_name).clause())
         if wrapped:
             cursor.expect(")")
         cursor.expect_end("the clause", hint=f"the order is: {_ORDER}")
@@ -103,23 +103,23 @@ def parse_clause(
 
 def parse_partition_keys(text: str) -> tuple[PartitionKey, ...]:
     """The list behind PARTITION BY."""
-    return _whole_list(text, _ClauseParser.partition_keys)
+    return _whole_list(text, ClauseParser.partition_keys)
 
 
 def parse_sort_keys(text: str) -> tuple[SortKey, ...]:
     """The list behind ORDER BY."""
-    return _whole_list(text, _ClauseParser.sort_keys)
+    return _whole_list(text, ClauseParser.sort_keys)
 
 
-def _whole_list(text: str, read: Callable[[_ClauseParser], tuple[Item, ...]]) -> tuple[Item, ...]:
+def _whole_list(text: str, read: Callable[[ClauseParser], tuple[Item, ...]]) -> tuple[Item, ...]:
     cursor = Cursor(text)
-    keys = read(_ClauseParser(cursor, None))
+    keys = read(ClauseParser(cursor, None))
     if cursor.token.kind is not Kind.END:
         cursor.fail(f"expected a column, found {cursor.describe()}")
     return keys
 
 
-class _ClauseParser:
+class ClauseParser:
     def __init__(self, cursor: Cursor, input_name: str | None) -> None:
         self.cursor = cursor
         self.input_name = input_name
@@ -178,8 +178,12 @@ class _ClauseParser:
         return listed(self.cursor, self._sort_key, "columns of ORDER BY", key_follows)
 
     def _sort_key(self) -> SortKey:
-        cursor, key = self.cursor, read_key(self.expressions, self.input_name, "ORDER BY")
-        descending = False
+        key = read_key(self.expressions, self.input_name, "ORDER BY")
+        return SortKey(key.column, *self._direction(), key.expression, key.span)
+
+    def _direction(self) -> tuple[bool, bool | None]:
+        """Whether DESC follows, and whether NULLs come first; None for Spark's default."""
+        cursor, descending = self.cursor, False
         if cursor.accept("DESC"):
             descending = True
         else:
@@ -191,7 +195,7 @@ class _ClauseParser:
             nulls_first = False
         if nulls_first is (not descending):  # Spark's default, so that both spellings are the same query
             nulls_first = None
-        return SortKey(key.column, descending, nulls_first, key.expression, key.span)
+        return descending, nulls_first
 
     # --- output and skip ---
 

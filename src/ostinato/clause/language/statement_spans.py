@@ -7,6 +7,7 @@ Everything else belongs to Spark.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from ostinato.errors import QueryError, Span
 from ostinato.expressions.lexer import Kind, tokenize
@@ -60,12 +61,23 @@ class TableName:
 
 
 @dataclass(frozen=True, slots=True)
+class Select:
+    """A query block: the word SELECT, and what `Clause` says of its surroundings."""
+
+    span: Span
+    tables: tuple[CommonTable, ...]
+    in_subquery: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Statement:
     text: str
     clauses: tuple[Clause, ...]
     tables: tuple[TableName, ...]
     settings: Settings = Settings()
     """The session's rules for quotes and names."""
+    selects: tuple[Select, ...] = ()
+    """The blocks outside of the clauses."""
 
     @property
     def is_clause_alone(self) -> bool:
@@ -79,6 +91,9 @@ class Statement:
         names = [token for token in behind[:-1] if token.upper != "AS"]
         is_alias = len(names) == 1 and names[0].is_name and names[0].upper not in NO_ALIAS
         return before == ["SELECT", "*", "FROM", ""] and len(behind) <= 3 and (len(behind) == 1 or is_alias)
+
+
+Item = TypeVar("Item", TableName, Select)
 
 
 @dataclass(slots=True)
@@ -114,6 +129,7 @@ class _StatementReader:
         self.closing = self._matching_parentheses()
         self.clauses: list[Clause] = []
         self.tables: list[TableName] = []
+        self.selects: list[Select] = []
 
     def _matching_parentheses(self) -> dict[int, int]:
         opened: list[int] = []
@@ -132,7 +148,8 @@ class _StatementReader:
 
     def read(self) -> Statement:
         self._read(0, len(self.tokens) - 1, [_Scope(is_query=False)])
-        return Statement(self.text, tuple(self.clauses), self._plain_tables(), self.settings)
+        clauses = tuple(self.clauses)
+        return Statement(self.text, clauses, self._outside(self.tables), self.settings, self._outside(self.selects))
 
     def _read(self, at: int, end: int, scopes: list[_Scope]) -> None:
         """Reads the tokens `at:end`, which lie in the last of the scopes."""
@@ -163,6 +180,10 @@ class _StatementReader:
         scope = scopes[-1]
         if word == "SELECT" or word in SET_OPERATIONS:
             scope.is_query, scope.in_from, scope.relation = True, False, None
+            if word == "SELECT":
+                tables = tuple(common for each in scopes for common in each.common)
+                in_subquery = sum(each.is_query for each in scopes) > 1
+                self.selects.append(Select(self.tokens[at].span, tables, in_subquery))
         elif word == "FROM" and self._begins_tables(at, scope):
             scope.is_query, scope.in_from = True, True
             self._relation(at + 1, scopes)
@@ -271,8 +292,7 @@ class _StatementReader:
             return self.tokens[opening - 1].name if is_alias else None
         return self.tokens[last].name if self.tokens[last].is_name else None
 
-    def _plain_tables(self) -> tuple[TableName, ...]:
-        def outside(table: TableName) -> bool:
-            return not any(c.span.start <= table.span.start < c.span.end for c in self.clauses)
-
-        return tuple(table for table in self.tables if outside(table))
+    def _outside(self, items: list[Item]) -> tuple[Item, ...]:
+        """Those that stand outside of all clauses."""
+        clauses = [clause.span for clause in self.clauses]
+        return tuple(item for item in items if not any(span.start <= item.span.start < span.end for span in clauses))

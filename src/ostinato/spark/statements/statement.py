@@ -18,7 +18,8 @@ from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.id_columns import IdColumns
 from ostinato.calls.options import a_text
 from ostinato.clause.language.clause_parser import parse_clause
-from ostinato.clause.language.statement_spans import Clause, CommonTable, Statement, read_statement
+from ostinato.clause.language.statement_spans import Clause, CommonTable, Select, Statement, read_statement
+from ostinato.clause.language.windowed_block import WindowedBlock
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.language.correlation_parser import find_correlations
 from ostinato.correlations.task.correlation_task import CorrelationOptions
@@ -31,7 +32,7 @@ from ostinato.spark.correlations.correlation_dataframe import check_only_limits,
 from ostinato.spark.correlations.correlation_sql import correlation_pieces, written_alike
 from ostinato.spark.correlations.own_archive_stream import OwnArchiveTerms, correlate_stream
 from ostinato.spark.session.session_settings import check_spark, session_settings, settings_of
-from ostinato.spark.shipping.sql_with_frames import Args, Piece, ask_spark
+from ostinato.spark.shipping.sql_with_frames import Args, ask_spark
 from ostinato.spark.statements.statement_arguments import (
     args_inside,
     args_outside,
@@ -40,6 +41,7 @@ from ostinato.spark.statements.statement_arguments import (
     parameter_values,
 )
 from ostinato.spark.statements.sub_queries import with_values
+from ostinato.spark.statements.window_blocks import run_windows
 from ostinato.spark.streams.stream_history import check_history
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS, Emit, Late, OnChange, OnError, StreamSettings
 
@@ -161,8 +163,10 @@ class _Answerer:
         statement = read_statement(text, self.settings)
         if statement.is_clause_alone:  # SELECT * FROM input MATCH_RECOGNIZE ( ... )
             return self._matches(statement, statement.clauses[0], args)
-        pieces: list[Piece] = []
-        frames: dict[str, DataFrame] = {}
+        windows = run_windows(
+            statement, self.options, args, lambda select, block: self._of_block(statement, select, block, args)
+        )
+        statement, pieces, frames = windows.statement, list(windows.pieces), dict(windows.frames)
         correlations = find_correlations(statement)
         for i, correlation in enumerate(correlations):
             live = self._input(statement, correlation.live, args)
@@ -188,7 +192,7 @@ class _Answerer:
                 frames[name] = self.tables[key]
                 alias = "" if table.aliased else f" AS {text[table.span.start : table.span.end]}"
                 pieces.append((table.span, f"{{{name}}}{alias}"))
-        rest = args_outside(args, text, [clause.span for clause in statement.clauses])
+        rest = args_outside(args, text, [*(clause.span for clause in statement.clauses), *windows.inputs])
         return ask_spark(self.spark, text, pieces, frames, rest)
 
     def _matches(self, statement: Statement, clause: Clause, args: Args) -> DataFrame:
@@ -239,29 +243,39 @@ class _Answerer:
         fold = self.settings.fold
         if fold(written) in self.tables and not any(fold(table.name) == fold(written) for table in clause.tables):
             return self.tables[fold(written)]
-        common = _needed(text, written, clause.tables, fold)
-        if any(table.span.start <= clause.span.start < table.span.end for level in common for table in level):
+        return self._alone(statement, clause, f"SELECT * FROM {written}", clause.input, args)
+
+    def _of_block(self, statement: Statement, select: Select, block: WindowedBlock, args: Args) -> DataFrame:
+        """The input of the windows of a block."""
+        return self._alone(statement, select, block.input_query, block.source, args)
+
+    def _alone(self, statement: Statement, place: Clause | Select, query: str, source: Span, args: Args) -> DataFrame:
+        """The rows of a query over the input that stands at `source`, with the common tables that it needs."""
+        text = statement.text
+        named = "MATCH_RECOGNIZE" if isinstance(place, Clause) else "a window with a row pattern"
+        common = _needed(text, query, place.tables, self.settings.fold)
+        if any(table.span.start <= place.span.start < table.span.end for level in common for table in level):
             raise QueryError(
                 "CORRELATED_INPUT",
-                "the input of MATCH_RECOGNIZE can't be the recursive table that it stands in",
+                f"the input of {named} can't be the recursive table that it stands in",
                 text=text,
-                span=clause.input,
+                span=source,
                 hint="match the rows of the whole recursive table: FROM table MATCH_RECOGNIZE ( ... )",
             )
-        spans = [*(table.span for level in common for table in level), clause.input]
+        spans = [*(table.span for level in common for table in level), source]
         try:
-            return self.answer(_on_its_own(text, written, common), args_inside(args, text, spans))
+            return self.answer(_on_its_own(text, query, common), args_inside(args, text, spans))
         except QueryError as error:
-            if error.code == "UNKNOWN_COLUMN" and clause.in_subquery:
+            if error.code == "UNKNOWN_COLUMN" and place.in_subquery:
                 raise QueryError(
                     "CORRELATED_INPUT",
-                    f"the input of MATCH_RECOGNIZE must stand on its own: {error.message}",
-                    text=statement.text,
-                    span=clause.input,
+                    f"the input of {named} must stand on its own: {error.message}",
+                    text=text,
+                    span=source,
                     hint="columns of an outer query can't be used inside it",
                 ) from None
             if error.span is None:
-                raise QueryError(error.code, error.message, hint=error.hint, text=text, span=clause.input) from None
+                raise QueryError(error.code, error.message, hint=error.hint, text=text, span=source) from None
             raise
 
 
@@ -286,11 +300,11 @@ def _needed(
     return levels
 
 
-def _on_its_own(text: str, written: str, levels: list[list[CommonTable]]) -> str:
-    """The input as a separate query, with the common tables that it needs."""
+def _on_its_own(text: str, query: str, levels: list[list[CommonTable]]) -> str:
+    """The query of an input, with the common tables that it needs."""
     if not levels:
-        return f"SELECT * FROM {written}"
+        return query
     recursive = "RECURSIVE " if any(common.recursive for common in levels[0]) else ""
     tables = ", ".join(text[common.span.start : common.span.end] for common in levels[0])
-    inner = _on_its_own(text, written, levels[1:])
+    inner = _on_its_own(text, query, levels[1:])
     return f"WITH {recursive}{tables} {inner if len(levels) == 1 else f'SELECT * FROM ({inner})'}"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ostinato.calls.options import shown
+from ostinato.clause.language.select_blocks import StatementTokens, pattern_windows
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.expressions.lexer import tokenize
 from ostinato.expressions.parameters import ParameterReader, Parameters
@@ -44,18 +45,29 @@ def clause_parameters(args: Args, text: str, body: Span) -> ParameterReader:
     return ParameterReader(Parameters.of(args_inside(args, text, [body])))
 
 
+def window_parameters(args: Args, text: str) -> Parameters | None:
+    """The values of `:name` inside the windows of a statement. None for values by position."""
+    if isinstance(args, list):
+        return None
+    names = {after.text for token, after in itertools.pairwise(tokenize(text)) if token.upper == ":"}
+    return Parameters.of({name: value for name, value in (args or {}).items() if name in names})
+
+
 def _marks(text: str) -> list[int]:
     """The offsets of all `?` that are parameters. Inside PATTERN ( ... ), a `?` is a quantifier."""
+    tokens = StatementTokens(text)
+    windows = [tokens.span(at, tokens.closing[at]) for at in pattern_windows(tokens)]
     marks: list[int] = []
     clauses: list[int] = []  # the depths of the open clauses
     depth, pattern = 0, None
     word = ""  # the one before
-    for token in tokenize(text):
+    for token in tokens.tokens:
+        in_window = any(span.start <= token.span.start < span.end for span in windows)
         if token.upper == "(":
             depth += 1
             if word == "MATCH_RECOGNIZE":
                 clauses.append(depth)
-            elif word == "PATTERN" and clauses and pattern is None:
+            elif word == "PATTERN" and (clauses or in_window) and pattern is None:
                 pattern = depth
         elif token.upper == ")":
             if clauses and clauses[-1] == depth:

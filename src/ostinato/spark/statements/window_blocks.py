@@ -1,0 +1,110 @@
+"""Query blocks with row patterns in windows -> DataFrames with their values, and the text around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from ostinato.clause.language.select_blocks import StatementTokens, blocks_with_patterns
+from ostinato.clause.language.statement_spans import Select, Statement
+from ostinato.clause.language.windowed_block import WindowedBlock
+from ostinato.clause.language.windowed_columns import InputColumns
+from ostinato.errors import QueryError, Span
+from ostinato.expressions.render import quote
+from ostinato.spark.clause.clause_options import BatchOptions, ClauseOptions
+from ostinato.spark.clause.window_dataframe import with_window_columns
+from ostinato.spark.shipping.sql_with_frames import Args, Piece
+from ostinato.spark.statements.statement_arguments import window_parameters
+
+
+@dataclass(frozen=True, slots=True)
+class RanWindows:
+    """A statement whose windows with row patterns have become DataFrames."""
+
+    statement: Statement
+    """Without what stands in the inputs of the windows."""
+    pieces: tuple[Piece, ...] = ()
+    frames: Mapping[str, DataFrame] = field(default_factory=dict)
+    inputs: tuple[Span, ...] = ()
+    """The spans of FROM and WHERE that DataFrames replace."""
+
+
+def run_windows(
+    statement: Statement, options: ClauseOptions, args: Args, ask: Callable[[Select, WindowedBlock], DataFrame]
+) -> RanWindows:
+    """Runs the row patterns in windows of a statement. `ask` runs the query of a block's input."""
+    tokens = StatementTokens(statement.text, statement.settings, window_parameters(args, statement.text))
+    blocks = blocks_with_patterns(statement, tokens)
+    if not blocks:
+        return RanWindows(statement)
+    _check_options(options)
+    pieces: list[Piece] = []
+    frames: dict[str, DataFrame] = {}
+    inputs: list[Span] = []
+    for found in blocks:
+        if _lies_in(found.select.span, inputs):
+            continue  # the query of that input runs it
+        block = WindowedBlock(tokens, found)
+        if not block.calls:
+            pieces += block.window_piece()
+            continue
+        frame = f"ost_rows{len(frames)}"
+        frames[frame], columns = _values(block, ask(found.select, block), options)
+        pieces += block.pieces(columns, f"_{frame}", f"{{{frame}}}")
+        inputs.append(block.source)
+    outside = replace(
+        statement,
+        clauses=tuple(each for each in statement.clauses if not _lies_in(each.span, inputs)),
+        tables=tuple(each for each in statement.tables if not _lies_in(each.span, inputs)),
+    )
+    return RanWindows(outside, tuple(pieces), frames, tuple(inputs))
+
+
+def _check_options(options: ClauseOptions) -> None:
+    """Raises for options that windows would ignore."""
+    taken = ClauseOptions(options.limits, BatchOptions(options.batch.sort, options.batch.memory_budget))
+    if options != taken:
+        raise QueryError(
+            "INVALID_OPTION",
+            "a statement with row patterns in windows takes max_partial_matches, sort and memory_budget only",
+            hint="leave the other options out, or give clauses a statement of their own",
+        )
+
+
+def _lies_in(span: Span, inputs: list[Span]) -> bool:
+    return any(each.start <= span.start < each.end for each in inputs)
+
+
+def _values(block: WindowedBlock, source: DataFrame, options: ClauseOptions) -> tuple[DataFrame, InputColumns]:
+    """The input of a block with a column for each value, given the result of `input_query`."""
+    settings = block.tokens.settings
+    columns = block.columns([_fields(block, source, i) for i in range(len(block.tables))])
+    names = [f"`{struct}`.{quote(field)} AS {quote(name)}" for struct, field, name in columns.in_windows]
+    df = source.selectExpr(*names, *(quote(name) for name in columns.computed))
+    patterns = block.patterns(columns)
+    for pattern in patterns:
+        df = with_window_columns(df, pattern, options, settings)
+    values = [measure.name for pattern in patterns for measure in pattern.clause.measures]
+    of_tables = [f"{quote(name)} AS `_ost_c{i}`" for i, (_, _, name) in enumerate(columns.in_windows)]
+    return df.selectExpr(*of_tables, *(quote(name) for name in values)), columns
+
+
+def _fields(block: WindowedBlock, source: DataFrame, table: int) -> list[str]:
+    """The columns of a table. Raises if two have the same name."""
+    struct = source.schema[table].dataType
+    assert isinstance(struct, StructType)
+    names, fold = struct.fieldNames(), block.tokens.settings.fold
+    folded = [fold(name) for name in names]
+    for name in names:
+        if folded.count(fold(name)) > 1:
+            raise QueryError(
+                "AMBIGUOUS_COLUMN",
+                f"a table of this block has several columns '{name}'",
+                text=block.tokens.text,
+                span=block.source,
+                hint="give them different names, also where no window reads them",
+            )
+    return names
