@@ -9,6 +9,9 @@ from ostinato.api.clauses import MatchRecognizeQuery, match_recognize
 from ostinato.api.event_builder import EventBuilder
 from ostinato.api.events import EventsQuery, events
 from ostinato.api.query import ColumnNames, Query
+from ostinato.api.windows import WindowsQuery
+from ostinato.clause.language.windowed_statement import is_window_statement
+from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import QueryError
 from ostinato.event_queries.language.event_binding import TypeArgument
@@ -30,6 +33,8 @@ def as_query(
     **options: Any,
 ) -> Query:
     """The query with these columns and options. Raises INVALID_OPTION for those that its kind doesn't have."""
+    if isinstance(query, str) and not is_event_text(query) and is_window_statement(query):
+        return _windows(query, args, {"keys": keys, "time": time, "type": type, **options})
     if isinstance(query, str):
         query = events(query) if is_event_text(query) else MatchRecognizeQuery(query)
     if isinstance(query, EventQuery | EventBuilder | EventsQuery):
@@ -54,6 +59,15 @@ def as_query(
         hint = f"give {names[0]}= where the {kind} is made"
         raise QueryError("INVALID_OPTION", f"a {kind} has its own {', '.join(names)}", hint=hint)
     return query
+
+
+def _windows(text: str, args: Args, options: dict[str, Any]) -> Query:
+    limits = Limits() if (limit := options.pop("max_partial_matches", None)) is None else Limits(limit)
+    refused = [name for name, value in options.items() if value is not None]
+    if refused:
+        hint = "leave it out: the windows of a statement name their columns themselves"
+        raise QueryError("INVALID_OPTION", f"{refused[0]}= isn't for row patterns in windows", hint=hint)
+    return WindowsQuery(text, limits, args)
 
 
 def _refuse_args(args: Args, kind: str) -> None:

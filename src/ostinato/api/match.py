@@ -45,9 +45,10 @@ def match(
     """Returns the rows of a query over a table, in the same kind of table. Runs in this process.
 
     `query` is a query of any kind: the text of a clause (with or without `MATCH_RECOGNIZE ( ... )` around it, or as
-    `SELECT ... FROM name MATCH_RECOGNIZE ( ... )`), the text of an event query, or an object such as
-    `ost.pattern(...)`, `ost.events(...)` or `ost.Workload(...)`. `table` is a pyarrow Table, a pandas or Polars
-    DataFrame, a DuckDB relation, or record batches. Expressions may use the functions of docs/reference.md.
+    `SELECT ... FROM name MATCH_RECOGNIZE ( ... )`), a SELECT with row patterns in windows (docs/windows.md), the text
+    of an event query, or an object such as `ost.pattern(...)`, `ost.events(...)` or `ost.Workload(...)`. `table` is a
+    pyarrow Table, a pandas or Polars DataFrame, a DuckDB relation, or record batches. Expressions may use the functions
+    of docs/reference.md.
 
     `keys`, `time` and `type` name the columns for clauses that the text leaves out (PARTITION BY or GROUP BY, ORDER BY
     or TIME, TYPE). `args` are the values of the parameters in a clause: a dict for `:name`, a list for `?`.

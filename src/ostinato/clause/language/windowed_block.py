@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NoReturn
 
-from ostinato.clause.language.block_tables import tables_of
+from ostinato.clause.language.block_tables import BlockTable, tables_of
 from ostinato.clause.language.select_blocks import PLACES_OF_CALLS, Part, SelectBlock, StatementTokens, WindowCall
 from ostinato.clause.language.vocabulary import OTHER_AGGREGATES, aggregate_name
 from ostinato.clause.language.window_calls import BlockWindows, WindowValue
@@ -35,6 +36,14 @@ class BlockCall:
     column: str
 
 
+@dataclass(frozen=True, slots=True)
+class ComputedColumn:
+    """An expression that windows read for each row."""
+
+    name: str
+    expression: Expr
+
+
 class WindowedBlock:
     """One block, whose input hasn't been read yet."""
 
@@ -44,14 +53,18 @@ class WindowedBlock:
         self._check_parts()
         windows = BlockWindows(tokens, block)
         self.calls = self._read_calls(windows)
-        self.tables = tables_of(tokens, block.parts["FROM"]) if self.calls else ()
-        self.computed: dict[str, str] = {}
-        """The text of expressions that windows read for each row -> the columns that have their values."""
+        self.computed: dict[str, ComputedColumn] = {}
+        """By the text of the expression. Its column has its values."""
         for each in self.calls:
             for key in (*each.value.window.partition_by, *each.value.window.order_by):
                 self._compute(key.expression, key.span)
             for argument in each.value.arguments:
                 self._compute(*argument)
+
+    @cached_property
+    def tables(self) -> tuple[BlockTable, ...]:
+        """Of FROM."""
+        return tables_of(self.tokens, self.block.parts["FROM"])
 
     def _check_parts(self) -> None:
         tokens, block = self.tokens, self.block
@@ -94,7 +107,7 @@ class WindowedBlock:
     def _compute(self, expression: Expr, span: Span) -> None:
         if not self._is_column(expression):
             text = self.tokens.text[span.start : span.end]
-            self.computed.setdefault(text, f"_ost_x{len(self.computed)}")
+            self.computed.setdefault(text, ComputedColumn(f"_ost_x{len(self.computed)}", expression))
 
     def _is_column(self, expression: Expr) -> bool:
         """Whether it is a column of a table, perhaps behind the table's name. Others may be fields of structs."""
@@ -121,13 +134,13 @@ class WindowedBlock:
         """The query of the input: a struct for each table, and the computed columns."""
         stars = ["*"] if len(self.tables) == 1 else [f"{alias}.*" for alias in self._aliases()]
         structs = [f"struct({star}) AS `_ost_t{i}`" for i, star in enumerate(stars)]
-        computed = [f"{text} AS `{column}`" for text, column in self.computed.items()]
+        computed = [f"{text} AS `{column.name}`" for text, column in self.computed.items()]
         source = self.tokens.text[self.source.start : self.source.end]
         return f"SELECT {', '.join([*structs, *computed])} {source}"
 
     def columns(self, fields: Sequence[Sequence[str]]) -> InputColumns:
         """The columns of the input, by the fields of the structs."""
-        return InputColumns(self.tokens, self.tables, fields, tuple(self.computed.values()))
+        return InputColumns(self.tokens, self.tables, fields, tuple(column.name for column in self.computed.values()))
 
     # --- the windows ---
 
@@ -167,7 +180,7 @@ class WindowedBlock:
         if self._is_column(key.expression):
             assert isinstance(key.expression, ColumnRef)
             return columns.of(key.expression)
-        return Name(self.computed[self.tokens.text[key.span.start : key.span.end]], quoted=True)
+        return Name(self.computed[self.tokens.text[key.span.start : key.span.end]].name, quoted=True)
 
     # --- the text around ---
 
@@ -181,9 +194,12 @@ class WindowedBlock:
             for each, alias in zip(columns.by_table, self._aliases(), strict=True)
         ]
         pieces.append((self.source, f"FROM {frame} AS {rows}, {', '.join(tables)}"))
-        for each in self.calls:
-            pieces.append((self.tokens.span(each.call.first, each.call.end), f"{rows}.`{each.column}`"))
-        return pieces + self._star_pieces() + self._alias_pieces()
+        return [*pieces, *self.call_pieces(f"{rows}."), *self._star_pieces(), *self.alias_pieces()]
+
+    def call_pieces(self, qualifier: str) -> list[Piece]:
+        """The columns of the values, in the places of the calls."""
+        spans = [self.tokens.span(each.call.first, each.call.end) for each in self.calls]
+        return [(span, f"{qualifier}`{each.column}`") for span, each in zip(spans, self.calls, strict=True)]
 
     def _aliases(self) -> list[str]:
         return [quote(table.name or "_ost_t") for table in self.tables]
@@ -221,7 +237,7 @@ class WindowedBlock:
                 pieces.append((tokens.tokens[at].span, stars))
         return pieces
 
-    def _alias_pieces(self) -> list[Piece]:
+    def alias_pieces(self) -> list[Piece]:
         """Names for items without an alias: as written, without OVER and the window."""
         tokens, part = self.tokens, self.block.parts["SELECT"]
         first = part.first + 1 + (tokens.upper(part.first + 1) in ("DISTINCT", "ALL"))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from ostinato.clause.language.block_tables import BlockTable
 from ostinato.clause.language.select_blocks import StatementTokens
 from ostinato.clause.query.clause import Definition, MatchRecognize
 from ostinato.clause.query.pattern import variables
-from ostinato.errors import did_you_mean
-from ostinato.expressions.syntax import Call, ColumnRef, Expr, Name, rebuild
+from ostinato.errors import Span, did_you_mean
+from ostinato.expressions.syntax import Call, ColumnRef, Expr, Field, Name, rebuild
 
 
 class InputColumns:
@@ -70,6 +70,32 @@ class InputColumns:
 
     def _is_named(self, table: int, name: Name) -> bool:
         return self.fold(self.tables[table].name or "") == self.fold(name.text)
+
+    def check_table(self, name: str, span: Span | None) -> None:
+        """Raises UNKNOWN_COLUMN unless `name.*` are columns of a table here. An empty name stands for all tables."""
+        if name and not any(self._is_named(table, Name(name)) for table in range(len(self.tables))):
+            assert span is not None
+            self.tokens.fail(span, f"no table of this block has the name '{name}'", "UNKNOWN_COLUMN")
+
+    def in_row(self, expr: Expr, values: Set[str] = frozenset()) -> Expr:
+        """An expression of the block over one row, with the names that the columns have while windows read them.
+
+        `values` are columns that are there already.
+        """
+        if not isinstance(expr, ColumnRef):
+            return rebuild(expr, lambda child: self.in_row(child, values))
+        first, *rest = expr.parts
+        if first.text in values:
+            return expr
+        if rest and any(self._is_named(table, first) for table in range(len(self.tables))):
+            column, *fields = rest
+            result: Expr = ColumnRef((self.of(ColumnRef((first, column), expr.span)),), expr.span)
+        else:
+            fields = rest
+            result = ColumnRef((self.of(ColumnRef((first,), expr.span)),), expr.span)
+        for name in fields:
+            result = Field(result, name, expr.span)
+        return result
 
     def in_clause(self, clause: MatchRecognize) -> MatchRecognize:
         """The clause with the conditions over the columns that a window reads."""
