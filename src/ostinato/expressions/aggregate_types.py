@@ -36,15 +36,19 @@ def aggregate_type(name: str, args: Sequence[pa.DataType], span: Span | None = N
         return t.STRING
     if name == "array_agg":
         return t.array_of(kind)
+    if name == "percentile_approx":
+        if not (t.is_numeric(kind) or t.is_datetime(kind) or kind in (t.DURATION, t.NULL)):
+            _mismatch(name, kind, "numbers or times", span)
+        return t.DOUBLE if kind == t.NULL else kind
     if name in ("bool_and", "bool_or"):
         if kind not in (t.BOOL, t.NULL):
             _mismatch(name, kind, "a condition", span)
         return t.BOOL
-    if pa.types.is_duration(kind) and name in ("sum", "avg"):
+    if pa.types.is_duration(kind) and name in ("sum", "avg", "percentile", "percentile_disc"):
         return kind
     if not t.is_numeric(kind) and kind != t.NULL:
         _mismatch(name, kind, "numbers", span)
-    if name in _STATISTICS:
+    if name in _STATISTICS or name in ("percentile", "percentile_disc"):
         return t.DOUBLE
     if t.is_decimal(kind):
         digits, scale = (10, 0) if name == "sum" else (4, 4)

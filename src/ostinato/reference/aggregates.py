@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from datetime import timedelta
 from decimal import ROUND_HALF_UP, Decimal, localcontext
+from functools import cmp_to_key
 from typing import Any
 
 from ostinato.reference.oracle_ordering import compare, compare_nullable
@@ -13,6 +15,7 @@ from ostinato.reference.scalar import call, operate
 AGGREGATES = frozenset(
     {"count", "sum", "avg", "mean", "min", "max", "min_by", "max_by", "array_agg", "collect_list"}
     | {"first_value", "last_value", "any_value", "collect_set", "listagg", "string_agg"}
+    | {"median", "percentile", "percentile_cont", "percentile_disc", "percentile_approx", "approx_percentile"}
     | {"count_if", "bool_and", "every", "bool_or", "some", "any"}
     | {"stddev", "std", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop"}
 )
@@ -39,11 +42,17 @@ def aggregate(
     if name == "count":
         return len(rows)
     values: list[Any] = [row[0] for row in rows]
+    fraction: Any = rows[0][1] if rows and len(rows[0]) > 1 else 0.5
     match name:
         case "array_agg" | "collect_list":
             return values
         case "collect_set":
             return [value for (value,) in _distinct([(value,) for value in values])]
+        case "median" | "percentile" | "percentile_cont":
+            return _between(_sorted(name, values), float(fraction))
+        case "percentile_disc" | "percentile_approx" | "approx_percentile":
+            found = _reached(_sorted(name, values), float(fraction)) if rows else None
+            return float(found) if name == "percentile_disc" and isinstance(found, int | Decimal) else found
         case "count_if":
             return sum(1 for value in values if value)
         case "bool_and" | "every":
@@ -64,6 +73,27 @@ def aggregate(
             return _spread(values, freedom=len(values), root=name.startswith("std"))
         case _:
             raise NotImplementedError(f"aggregate {name}")
+
+
+def _sorted(name: str, values: list[Any]) -> list[Any]:
+    """The values in ascending order; WITHIN GROUP has sorted those of percentile_cont and percentile_disc."""
+    return values if name in ("percentile_cont", "percentile_disc") else sorted(values, key=cmp_to_key(compare))
+
+
+def _between(values: list[Any], fraction: float) -> Any:
+    """The value at this fraction of the way from the first to the last, also between two values."""
+    if not values:
+        return None
+    position = fraction * (len(values) - 1)
+    low, high = values[math.floor(position)], values[math.ceil(position)]
+    if not isinstance(low, timedelta):
+        low, high = float(low), float(high)
+    return low if compare(low, high) == 0 else low + (high - low) * (position - math.floor(position))
+
+
+def _reached(values: list[Any], fraction: float) -> Any:
+    """The first value at or before which this fraction of the values stands."""
+    return values[max(math.ceil(fraction * len(values)) - 1, 0)]
 
 
 def _edge(name: str, rows: Sequence[tuple[object, ...]], ignores_nulls: bool | None) -> object:

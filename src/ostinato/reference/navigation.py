@@ -121,7 +121,9 @@ def _aggregated(expr: ModifiedCall, position: MatchPosition) -> object:
     for item in reversed(expr.order_by):  # each sort is stable, so the first key counts most
         values = {row: value_at(item.expr, row, position) for row in rows}
         rows = in_order(rows, values.__getitem__, item.descending, item.puts_nulls_first)
-    operands = [arg for arg in call.args if not isinstance(arg, Star)]
+    operands: list[Expr] = [arg for arg in call.args if not isinstance(arg, Star)]
+    if call.name in ("percentile_cont", "percentile_disc"):
+        operands = [*keys, *operands]
     arguments = [tuple(value_at(operand, row, position) for operand in operands) for row in rows]
     return aggregate(call.name, arguments, call.distinct, position.scope.ansi, expr.ignores_nulls)
 

@@ -17,6 +17,7 @@ COLUMNS = {
     "i": "array(30, NULL, 10, 20, 40)[id]",
     "d": "array(2.5D, DOUBLE('NaN'), -0.0D, NULL, 0.0D)[id]",
     "dt": "array(DATE '2024-01-01', NULL, DATE '2024-01-03', DATE '2024-01-02', DATE '2024-01-05')[id]",
+    "iv": "make_dt_interval(0, 0, 0, array(30, NULL, 10, 20, 40)[id] / 7)",
     "b": "array(true, NULL, false, true, false)[id]",
 }
 AS_SPARK = [
@@ -30,6 +31,11 @@ AS_SPARK = [
     "first_value(i)", "last_value(d)", "any_value(s)", "first_value(s, true)", "last_value(i) IGNORE NULLS",
     "last_value(s) FILTER (WHERE b)", "first_value(dt) FILTER (WHERE i IS NULL OR i < 20)", "any_value(i, false)",
     "first_value(d) FILTER (WHERE i < 25) IGNORE NULLS", "array_agg(dt) FILTER (WHERE b)", "sort_array(collect_set(s))",
+    "median(i)", "median(d)", "percentile(i, 0.3)", "percentile(d, 0.9D)",
+    "median(iv)", "percentile_disc(0.8) WITHIN GROUP (ORDER BY iv)",
+    "percentile_cont(0.3) WITHIN GROUP (ORDER BY i DESC)", "percentile_disc(0.3) WITHIN GROUP (ORDER BY i DESC)",
+    "percentile_disc(0.5) WITHIN GROUP (ORDER BY CAST(i AS DECIMAL(9,2)))", "percentile_approx(dt, 0.5)",
+    "percentile_approx(i, 0.7, 200)", "median(i) FILTER (WHERE b)", "median(DISTINCT length(s))", "median(NULL)",
     "sort_array(collect_set(d))", "sort_array(array_agg(DISTINCT d))",
 ]  # fmt: skip
 """Aggregates that Spark has too."""

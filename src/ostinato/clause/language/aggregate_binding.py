@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import NoReturn, Protocol
 
 from ostinato.clause.language import vocabulary
@@ -61,6 +62,8 @@ class AggregateBinder:
     def bind(self, *, final: bool) -> Expr:
         name, call = vocabulary.aggregate_name(self.call.name), self.call
         assert name is not None
+        if name in vocabulary.PERCENTILES:
+            return self._percentile(name, final)
         self._check_words(name)
         self._check_number(name)
         if name == "count" and (not call.args or isinstance(call.args[0], Star)):
@@ -158,3 +161,36 @@ class AggregateBinder:
         order_by = self._order(value)
         text = Call("concat", (self._filtered(value),), span=value.span)
         return self._aggregate("listagg", (text, delimiter), final, call.distinct, order_by)
+
+    # --- percentiles ---
+
+    def _percentile(self, name: str, final: bool) -> Expr:
+        """percentile(x, p) and its other forms: median(x), percentile_cont(p) WITHIN GROUP (ORDER BY x)."""
+        word, args, order_by = self.call.name, self.call.args, self.written.order_by
+        if word in ("percentile_cont", "percentile_disc"):
+            if len(args) != 1 or len(order_by) != 1:
+                self._fail(f"{word} has one number and one key", f"write {word}(0.5) WITHIN GROUP (ORDER BY x)")
+            value, fraction = order_by[0].expr, self._fraction(args[0])
+        else:
+            self._check_words(name)
+            most = {"median": 1, "percentile": 2, "percentile_approx": 3, "approx_percentile": 3}[word]
+            if not min(most, 2) <= len(args) <= most:
+                self._fail(f"{word} takes {'a value' if most == 1 else 'a value and a number from 0 to 1'}")
+            value, fraction = args[0], self._fraction(args[1]) if len(args) > 1 else Decimal("0.5")
+            if len(args) == 3 and not (isinstance(args[2], Literal) and args[2].text.isdigit() and int(args[2].text)):
+                self._fail(f"the accuracy of {word} is a whole number above 0, written as a literal")
+        bound = self.operand(value, self.argument)
+        percentage = Literal("number", repr(float(fraction)))
+        order = (OrderItem(bound, descending=True),) if order_by and order_by[0].descending else ()
+        return self._aggregate(name, (self._filtered(bound), percentage), final, self.call.distinct, order)
+
+    def _fraction(self, written: Expr) -> Decimal:
+        """A number from 0 to 1, written as a literal."""
+        fraction = Decimal(-1)
+        if isinstance(written, Literal) and written.kind == "number":
+            fraction = Decimal(written.text.rstrip("lLsSyYfFdDbB"))
+        if not 0 <= fraction <= 1:
+            several = isinstance(written, Call) and written.name == "array"
+            hint = f"write one {self.call.name} for each" if several else None
+            self._fail(f"the percentage of {self.call.name} is a number from 0 to 1, written as a literal", hint)
+        return fraction

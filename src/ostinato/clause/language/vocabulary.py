@@ -8,11 +8,14 @@ PHYSICAL_NAVIGATION = frozenset({"prev", "next"})
 AGGREGATE_ALIASES = {
     "mean": "avg",
     "any_value": "first_value",
+    "approx_percentile": "percentile_approx",
     "collect_list": "array_agg",
     "collect_set": "array_agg",
     "every": "bool_and",
     "any": "bool_or",
     "some": "bool_or",
+    "median": "percentile",
+    "percentile_cont": "percentile",
     "string_agg": "listagg",
     "std": "stddev_samp",
     "stddev": "stddev_samp",
@@ -32,6 +35,9 @@ AGGREGATE_ARGUMENTS: dict[str, tuple[int, int]] = {
     "last_value": (1, 2),
     "array_agg": (1, 1),
     "listagg": (1, 2),
+    "percentile": (1, 2),
+    "percentile_disc": (1, 1),
+    "percentile_approx": (2, 3),
     "count_if": (1, 1),
     "bool_and": (1, 1),
     "bool_or": (1, 1),
@@ -45,13 +51,15 @@ AGGREGATE_ARGUMENTS: dict[str, tuple[int, int]] = {
 ORDERED_AGGREGATES = frozenset({"array_agg", "listagg"})
 """Aggregates whose result depends on the order of the rows. ORDER BY may stand in them."""
 
+PERCENTILES = frozenset({"percentile", "percentile_disc", "percentile_approx"})
+
 EDGE_VALUES = {"first_value": "first", "last_value": "last"}
 """Aggregates that mean FIRST or LAST, unless they skip rows."""
 
 OTHER_AGGREGATES = frozenset(
-    """approx_count_distinct approx_percentile bit_and bit_or bit_xor corr count_min_sketch
+    """approx_count_distinct bit_and bit_or bit_xor corr count_min_sketch
     covar_pop covar_samp grouping histogram_numeric hll_sketch_agg kurtosis max_by_n
-    median mode percentile percentile_approx percentile_cont percentile_disc regr_avgx regr_avgy regr_count
+    mode regr_avgx regr_avgy regr_count
     regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness try_avg try_sum""".split()
 )
 """Spark's aggregates that aren't supported here. They are refused by name; as plain functions they have no meaning."""

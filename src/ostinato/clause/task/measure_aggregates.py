@@ -9,11 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ostinato.clause.language.vocabulary import PERCENTILES
 from ostinato.clause.task import match_aggregates as agg
+from ostinato.clause.task.order_statistics import percentile
 from ostinato.errors import MatchError
 from ostinato.expressions import types as t
 from ostinato.expressions.functions.functions_text import MAX_TEXT
-from ostinato.expressions.syntax import Aggregate
+from ostinato.expressions.syntax import Aggregate, Literal
 from ostinato.expressions.values.decimals import as_double, divided_half_up
 from ostinato.expressions.values.value_order import OrderKey, sortable
 from ostinato.expressions.values.vectors import Vector, to_arrow
@@ -34,7 +36,7 @@ def aggregate_array(
     """`args`, and the keys of ORDER BY in `order`, hold a value for every matched row, along `matches.label`."""
     if not args:
         return pa.array(agg.count(agg.aggregate_rows(matches, frames, member, None, final=slot.final)))
-    by = args[0] if slot.name == "listagg" else args[-1]
+    by = args[0] if slot.name in ("listagg", *PERCENTILES) else args[-1]
     rows = agg.aggregate_rows(matches, frames, member, by.valid, final=slot.final)
     if slot.distinct and slot.name not in ("min", "max", "bool_and", "bool_or", "min_by", "max_by"):
         rows = agg.only_first_of_equals(rows, _codes(by))
@@ -52,6 +54,8 @@ def aggregate_array(
         case "listagg":
             delimiter = next(iter(args[1].to_list()), None) or ""
             return _joined(_collected(slot, rows, args[0], order, t.array_of(t.STRING)), delimiter)
+        case "percentile" | "percentile_disc" | "percentile_approx":
+            return _percentile(slot, rows, args[0], kind)
         case "first_value" | "last_value":
             positions = np.arange(len(matches.label), dtype=np.int64)
             return _at_positions(args[0], agg.best_rows(rows, positions, most=slot.name == "last_value"))
@@ -160,6 +164,26 @@ def _avg(rows: agg.AggregateRows, values: Vector, kind: pa.DataType) -> Vector:
     numbers = np.asarray(values.values, np.float64)
     totals, _ = agg.total(rows, numbers)
     return Vector(kind, totals / np.maximum(counts, 1), valid)
+
+
+def _percentile(slot: Aggregate, rows: agg.AggregateRows, values: Vector, kind: pa.DataType) -> pa.Array:
+    """The value at a fraction of the ordered values; `percentile` computes it from the two that it lies between."""
+    fraction = slot.args[1]
+    assert isinstance(fraction, Literal)
+    ranks = _ranks(values)
+    discrete = slot.name != "percentile"
+    found = percentile(rows, ~ranks if slot.order_by else ranks, float(fraction.text), discrete=discrete)
+    if values.type == t.NULL:
+        return pa.nulls(len(found.lower), kind)
+    if slot.name == "percentile_approx":
+        return _at_positions(values, found.lower)
+    numbers = as_double(values) if t.is_decimal(values.type) else np.asarray(values.values, np.float64)
+    low, high = numbers.take(found.lower, mode="clip"), numbers.take(found.higher, mode="clip")
+    below, above = found.position - np.floor(found.position), np.ceil(found.position) - found.position
+    result = np.where((low == high) | (below == 0), low, above * low + below * high)  # 0 * infinity isn't 0
+    if kind == t.DURATION:
+        result = np.trunc(result).astype(np.int64)
+    return to_arrow(Vector(kind, result, found.lower >= 0))
 
 
 def _statistic(name: str, rows: agg.AggregateRows, values: Vector) -> pa.Array:

@@ -191,7 +191,7 @@ class SparkQuery:
         """A value of one row keeps its Spark type, which may be more precise than Arrow's: INTERVAL HOUR."""
         match slot:
             case Navigation(operand=operand) | Aggregate(
-                "min" | "max" | "min_by" | "max_by" | "first_value" | "last_value", (operand, *_)
+                "min" | "max" | "min_by" | "max_by" | "first_value" | "last_value" | "percentile_approx", (operand, *_)
             ):
                 return self.types.get(operand) or spark_type(kind)
             case Aggregate("array_agg", (operand,)) if operand in self.types:
