@@ -79,9 +79,9 @@ _CELLS: dict[str, st.SearchStrategy[Any]] = {
 
 
 @st.composite
-def tables(draw: Draw, most_rows: int = 8) -> pa.Table:
+def tables(draw: Draw, most_rows: int = 8, fewest_rows: int = 0) -> pa.Table:
     """Rows in a random order of arrival; `id` tells them apart, everything else may tie or be NULL."""
-    count = draw(st.integers(0, most_rows))
+    count = draw(st.integers(fewest_rows, most_rows))
     ids = draw(st.permutations(range(count)))
     rows = [{**{name: draw(cell) for name, cell in _CELLS.items()}, "id": number} for number in ids]
     return table_of(rows)

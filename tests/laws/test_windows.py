@@ -19,7 +19,7 @@ from ostinato.errors import MatchError
 from ostinato.local.local_windows import window_columns
 from ostinato.reference.window_oracle import window_rows
 
-WINDOWS = Declined(CLAUSES, most_declined=0.1)
+WINDOWS = Declined(CLAUSES, most_declined=0.1, fewest_with_rows=0.4)
 SKIPS = {"SKIP_TARGET_MISSING", "SKIP_TO_FIRST_ROW"}
 """Both may be true of different rows, and which of them comes first isn't defined."""
 
@@ -54,13 +54,13 @@ def check(window: WindowPattern, table: pa.Table) -> None:
     assert wrong is None, f"{window}\n{window.clause.text}\n{table.to_pylist()}\n{wrong}"
 
 
-@given(windows(), tables(most_rows=6))
+@given(windows(), tables(most_rows=6, fewest_rows=3))
 def test_values_of_rows(window: WindowPattern, table: pa.Table) -> None:
     check(window, table)
 
 
 @settings(max_examples=examples(30))
-@given(windows(), tables(most_rows=6))
+@given(windows(), tables(most_rows=6, fewest_rows=3))
 def test_conditions_that_run_with_the_search(window: WindowPattern, table: pa.Table) -> None:
     """Where states aren't split, only the search knows which rows are in the frame."""
     with pytest.MonkeyPatch.context() as patched:
@@ -70,6 +70,6 @@ def test_conditions_that_run_with_the_search(window: WindowPattern, table: pa.Ta
 
 @pytest.mark.slow
 @settings(max_examples=examples(200))
-@given(windows(), tables())
+@given(windows(), tables(fewest_rows=3))
 def test_values_of_rows_deeply(window: WindowPattern, table: pa.Table) -> None:
     check(window, table)

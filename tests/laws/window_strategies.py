@@ -20,6 +20,7 @@ from ostinato.clause.query.window_pattern import WindowPattern
 
 _TIES = ("x", "s DESC", "g, y")
 _FUNCTIONS = ("count(*)", "count(x)", "sum(x)", "max(y)", "array_agg(s)", "FIRST(id)", "LAST(x)", "FIRST(x, 2)")
+_SKIPS = ("AFTER MATCH SKIP PAST LAST ROW", "AFTER MATCH SKIP TO NEXT ROW", "AFTER MATCH SKIP TO NEXT ROW", "")
 _AROUND = ("PREV(id)", "NEXT(id)", "PREV(FIRST(id))", "NEXT(LAST(id), 2)", "PREV(id, 2)", "PREV(CLASSIFIER())")
 _CONDITIONS = (
     "PREV(id) IS NULL",
@@ -44,13 +45,13 @@ def windows(draw: Draw) -> WindowPattern:
     primary = variables_in(pattern)
     subsets = union_variables(draw, primary)
     names = Names(primary, subsets, numbered=False)
-    lines = [draw(st.sampled_from(["", "", "PARTITION BY k", "PARTITION BY g, k"]))]
+    lines = [draw(st.sampled_from(["", "", "", "PARTITION BY k"]))]
     lines.append(f"ORDER BY {draw(st.sampled_from((*ORDERS, *_TIES)))}")
     functions = draw(st.lists(st.sampled_from(_FUNCTIONS), min_size=1, max_size=2))
     listed = ["TRUE AS matched", f"{draw(st.sampled_from(_AROUND))} AS around"]
     listed += measure_list(draw, Names(primary, subsets, in_measures=True, numbered=False))
     lines.append("MEASURES " + ", ".join([*listed, *(f"{text} AS f{i}" for i, text in enumerate(functions))]))
-    lines.append(skip_rule(draw, names))
+    lines.append(draw(st.sampled_from(_SKIPS)) or skip_rule(draw, names))
     lines.append(f"PATTERN ({pattern})")
     if subsets:
         lines.append("SUBSET " + ", ".join(f"{name} = ({', '.join(members)})" for name, members in subsets))
@@ -58,7 +59,7 @@ def windows(draw: Draw) -> WindowPattern:
     conditions[primary[0]] = conditions[primary[0]] or "TRUE"  # DEFINE isn't optional
     lines.append("DEFINE " + ", ".join(f"{name} AS {text}" for name, text in conditions.items() if text is not None))
     clause = parse_clause("\n".join(line for line in lines if line))
-    frame_end = draw(st.sampled_from([None, None, 0, 1, 2, 3]))
+    frame_end = draw(st.sampled_from([None, 2, 1, 3, None, 0]))
     return WindowPattern(clause, frame_end, draw(st.booleans()), frozenset(f"f{i}" for i in range(len(functions))))
 
 

@@ -16,7 +16,7 @@ from ostinato.clause.plan.navigations import depends_on_match, references, sprea
 from ostinato.clause.query.bound_clause import BoundClause
 from ostinato.clause.query.clause import MatchMode
 from ostinato.clause.query.pattern import Pattern
-from ostinato.clause.query.window_pattern import WindowPattern
+from ostinato.clause.query.window_pattern import BEFORE_MATCH, WindowPattern
 from ostinato.errors import QueryError
 from ostinato.expressions.syntax import (
     Aggregate,
@@ -108,7 +108,7 @@ class MatchPlan:
         """Whether the output needs the labels of a match's rows."""
         if self.bound.shows_all_rows and self.window is None:
             return True
-        if self.window is not None and self.window.seek:  # the labels tell the rows before the match
+        if BEFORE_MATCH in self.bound.variables:  # the labels tell the rows before the match
             return True
         return any(
             isinstance(slot, Aggregate)

@@ -8,15 +8,12 @@ from dataclasses import replace
 from ostinato.clause.language.clause_binding import bind
 from ostinato.clause.language.window_checks import check_window
 from ostinato.clause.plan.match_plan import MatchPlan, make_plan
+from ostinato.clause.plan.rows_around import rows_around
 from ostinato.clause.query.bound_clause import BoundClause
 from ostinato.clause.query.clause import Output
 from ostinato.clause.query.pattern import Concat, Quantified, Variable
-from ostinato.clause.query.window_pattern import WindowPattern
+from ostinato.clause.query.window_pattern import BEFORE_MATCH, WindowPattern
 from ostinato.expressions.syntax import Aggregate, Call, Expr, Navigation, RowClassifier, rebuild, string_literal
-from ostinato.rows.column_names import PREFIX
-
-BEFORE_MATCH = f"{PREFIX}before"
-"""The hidden variable of the rows between the current row and the match that SEEK finds."""
 
 
 def plan_window(window: WindowPattern, columns: Sequence[str], *, case_sensitive: bool = False) -> MatchPlan:
@@ -28,7 +25,20 @@ def plan_window(window: WindowPattern, columns: Sequence[str], *, case_sensitive
     max_length = None if window.frame_end is None else window.frame_end + 1
     clause = replace(window.clause, output=Output.ALL_ROWS_WITH_UNMATCHED, max_length=max_length)
     bound = bind(clause, columns, case_sensitive=case_sensitive)
-    return make_plan(_seeking(bound) if window.seek else bound, window)
+    if window.seek and not _is_the_same_in_all_frames(bound, window):
+        bound = _seeking(bound)
+    return make_plan(bound, window)
+
+
+def _is_the_same_in_all_frames(bound: BoundClause, window: WindowPattern) -> bool:
+    """Whether the match of a start doesn't depend on the row that seeks it.
+
+    Then SEEK needs no search of its own: a row gets the next match that INITIAL finds (`task/window_matches.py`).
+    """
+    if window.frame_end is not None:
+        return False
+    of_match = replace(bound, clause=replace(bound.clause, output=Output.ONE_ROW))
+    return rows_around(make_plan(of_match)).before == 0
 
 
 def _seeking(bound: BoundClause) -> BoundClause:

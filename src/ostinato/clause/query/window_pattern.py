@@ -9,6 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ostinato.clause.query.clause import MatchRecognize
+from ostinato.rows.column_names import PREFIX
+
+BEFORE_MATCH = f"{PREFIX}before"
+"""The hidden variable of the rows between the current row and the match that SEEK finds. Only plans have it."""
 
 
 @dataclass(frozen=True, slots=True)

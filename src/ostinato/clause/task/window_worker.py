@@ -8,7 +8,6 @@ import pyarrow as pa
 from ostinato.clause.matching.spans import whole_keys
 from ostinato.clause.plan.match_plan import slot_name
 from ostinato.clause.plan.typed_plan import TypedPlan
-from ostinato.clause.plan.window_plan import BEFORE_MATCH
 from ostinato.clause.task.clause_worker import Window, Worker
 from ostinato.clause.task.measure_slots import SlotReader
 from ostinato.clause.task.window_matches import RowMatches, matches_of_rows
@@ -27,7 +26,6 @@ class WindowWorker:
         self.typed = typed
         self.window = typed.plan.window
         self.worker = Worker(typed)
-        self.hidden = typed.plan.bound.variables.index(BEFORE_MATCH) if self.window.seek else None
 
     def run(self, batch: Batch) -> OutputRows:
         """The rows of the batch in their order, with slots and MATCHED."""
@@ -35,7 +33,7 @@ class WindowWorker:
         rows = self.worker.window(batch, ordered)
         found = self.worker.search(rows, whole_keys(ordered.key_at))
         try:
-            matched = matches_of_rows(found, self.worker.task, ordered.key_at, self.hidden, self.window.frame_end)
+            matched = matches_of_rows(found, self.worker.task, ordered.key_at, self.window)
         except MatchError as error:
             raise self.worker.with_key(error, rows) from None
         values = self._values(matched, rows)
