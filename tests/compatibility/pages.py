@@ -32,7 +32,7 @@ def _row(line: Line) -> str:
     if line.write is not None:
         outcome = f"write {_code(line.write)}{where}"
     elif line.error is not None:
-        outcome = f"refused: {line.why}"
+        outcome = f"refused (`{line.error}`): {line.why}"
     else:
         outcome = f"runs{where}"
     return f"| {_code(line.construct)} | {outcome}{f'; {line.note}' if line.note else ''} |"

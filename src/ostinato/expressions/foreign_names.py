@@ -76,8 +76,8 @@ _FUNCTIONS = {
     "histogram": "count the values in a query over the clause's output",
     # Snowflake
     "iff": "write if(condition, a, b)",
-    "div0": "write coalesce(a / nullif(b, 0), 0)",
-    "div0null": "write coalesce(a / nullif(b, 0), 0)",
+    "div0": "write if(b = 0, 0, a / nullif(b, 0))",
+    "div0null": "write if(coalesce(b, 0) = 0, 0, a / nullif(b, 0))",
     "zeroifnull": "write coalesce(x, 0)",
     "nullifzero": "write nullif(x, 0)",
     "square": "write x * x",
