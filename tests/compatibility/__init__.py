@@ -14,7 +14,7 @@ What must come out is one of these:
   if the construct is replaced by `write`
 - `error` with `why`: it is refused; `hint` as above, if there is one
 
-`spark = true`: the line runs on Spark only.
+`spark = true`: the line runs on Spark only. `args`: the values of its parameters.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ class Line:
     hint: str = ""
     why: str = ""
     spark: bool = False
+    args: dict[str, Any] | list[Any] | None = None
 
     @property
     def id(self) -> str:

@@ -16,13 +16,13 @@ def test_line(line: Line) -> None:
     text = line.text
     if line.error is not None:
         with pytest.raises(ost.OstinatoError) as refused:
-            ost.match(text, line.table())
+            ost.match(text, line.table(), args=line.args)
         assert refused.value.code == line.error
         assert line.hint in (refused.value.hint or ""), refused.value.hint
         if line.write is None:
             return
         text = line.replaced
-    assert line.shown(ost.match(text, line.table())) == line.expect
+    assert line.shown(ost.match(text, line.table(), args=line.args)) == line.expect
 
 
 def test_lines_are_complete() -> None:

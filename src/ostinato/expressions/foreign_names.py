@@ -22,7 +22,7 @@ _FUNCTIONS = {
     "to_char": "write CAST(x AS STRING), or on Spark date_format(t, 'yyyy-MM') for times",
     "to_clob": "write CAST(x AS STRING)",
     "to_binary_double": "write CAST(x AS DOUBLE)",
-    "wm_concat": "write array_join(array_agg(x), ',')",
+    "wm_concat": "write listagg(x, ',')",
     "stats_mode": "count the values in a query over the clause's output",
     "to_single_byte": "leave it out: texts are UTF-8",
     "remainder": "write mod(a, b)",
@@ -32,7 +32,7 @@ _FUNCTIONS = {
     "nls_lower": "write lower(x)",
     # Trino
     "row": "write struct(a, b)",
-    "arbitrary": "write max(x), or FIRST(x) for the first row",
+    "arbitrary": "write any_value(x)",
     "approx_distinct": "write count(DISTINCT x)",
     "try": "write try_cast(x AS type), or nullif(x, 0) for a divisor",
     "format_datetime": "write date_format(t, 'yyyy-MM') on Spark",
