@@ -138,7 +138,10 @@ class ArgumentParser(ABC):
         cursor = self.cursor
         for word in ("OVER",) if self.reads_aggregates else ("OVER", "FILTER", "WITHIN"):
             if cursor.sees(word) and cursor.ahead().upper in ("(", "GROUP"):
-                cursor.fail(f"{word} can't be used in a pattern query", code="UNSUPPORTED_IN_CLAUSE")
+                hint = (
+                    "leave OVER out: an aggregate reads the rows of the match so far" if self.reads_aggregates else None
+                )
+                cursor.fail(f"{word} can't be used in a pattern query", code="UNSUPPORTED_IN_CLAUSE", hint=hint)
         within_group = cursor.accept("WITHIN", "GROUP")
         if within_group:
             if order_by:
