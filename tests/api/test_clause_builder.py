@@ -69,7 +69,7 @@ def test_within_takes_a_timedelta() -> None:
         (lambda: ost.pattern("A").define(A="price > 1, B AS TRUE"), "SYNTAX_ERROR"),
         (lambda: ost.pattern("A").define(B="TRUE").measures(x="1").query, "VARIABLE_NOT_IN_PATTERN"),
         (lambda: ost.pattern("A").order_by("ts PATTERN (B)"), "SYNTAX_ERROR"),
-        (lambda: ost.pattern("A").within("3 months"), "INVALID_WITHIN"),
+        (lambda: ost.pattern("A").within("3 months 1 day"), "INVALID_WITHIN"),
         (lambda: ost.pattern("A").max_length(0), "INVALID_MAXLENGTH"),
     ],
 )

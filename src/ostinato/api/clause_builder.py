@@ -15,8 +15,8 @@ from ostinato.clause.language.clause_parser import parse_clause, parse_partition
 from ostinato.clause.language.clause_render import render_clause
 from ostinato.clause.language.pattern_parser import parse_row_pattern
 from ostinato.clause.query.clause import Definition, MatchMode, MatchRecognize, Measure, Output, Skip, SkipKind, Subset
+from ostinato.clause.query.months import Months, parse_within
 from ostinato.errors import QueryError
-from ostinato.expressions.intervals import parse_interval
 from ostinato.expressions.parsing import parse_expression
 from ostinato.expressions.syntax import Name
 
@@ -174,17 +174,15 @@ class PatternQuery(Query):
 
     @only_our_errors()
     def within(self, length: timedelta | str) -> PatternQuery:
-        """The longest time from the first to the last row: a timedelta, or `"10 MINUTES"`."""
-        if isinstance(length, str):
-            parsed = parse_interval(length)
-            if parsed is None:
-                raise QueryError("INVALID_WITHIN", f"'{length}' isn't a day-time interval", hint='"10 MINUTES"')
-            length = parsed
-        if not isinstance(length, timedelta):
+        """The longest time from the first to the last row: a timedelta, `"10 MINUTES"` or `"1 MONTH"`."""
+        within = parse_within(length) if isinstance(length, str) else length
+        if within is None:
+            raise QueryError("INVALID_WITHIN", f"'{length}' isn't an interval above zero", hint='"10 MINUTES"')
+        if not isinstance(within, timedelta | Months):
             raise QueryError(
                 "INVALID_WITHIN", f"within() takes a length of time, not {shown(length)}", hint='"10 MINUTES"'
             )
-        return self._with(within=length)
+        return self._with(within=within)
 
     @only_our_errors()
     def max_length(self, rows: int) -> PatternQuery:

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.plan.slicing import declined_by_tasks, declined_by_threads, slicing_of, useless_for_threads
+from ostinato.clause.query.months import Months
 from ostinato.explanation.planned_clause import PlannedClause
 from ostinato.explanation.readable import key_name
 from ostinato.expressions.syntax import MatchNumber
@@ -43,8 +44,10 @@ def sliced_steps(plan: MatchPlan) -> list[str] | None:
     return steps
 
 
-def length_of_time(length: timedelta) -> str:
+def length_of_time(length: timedelta | Months) -> str:
     """The length in the largest unit that divides it."""
+    if isinstance(length, Months):
+        return f"{length.count:,} calendar month{'s' * (length.count != 1)}"
     seconds = length.total_seconds()
     for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds and seconds % size == 0:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from ostinato.clause.query.clause import MatchMode, MatchRecognize, Output, SkipKind
+from ostinato.clause.query.months import Months
 from ostinato.clause.query.pattern import variables
 from ostinato.errors import MatchError, QueryError
 from ostinato.expressions.syntax import Call, Expr, walk
 from ostinato.reference.navigation import MatchPosition, Scope, evaluate, value_at
+from ostinato.reference.oracle_calendar import plus_months
 from ostinato.reference.oracle_ordering import Row, as_moment, partitions, sort_rows
 from ostinato.reference.preferment import Path, Search, in_preferment_order
 from ostinato.rows.column_names import KEY
@@ -30,26 +32,36 @@ class Match:
 
 
 def match_rows(
-    query: MatchRecognize, columns: Sequence[str], rows: Sequence[Mapping[str, object]], *, ansi: bool = True
+    query: MatchRecognize,
+    columns: Sequence[str],
+    rows: Sequence[Mapping[str, object]],
+    *,
+    ansi: bool = True,
+    timezone: str = "UTC",
 ) -> list[dict[str, object]]:
     """The output rows of the clause, as parsed, over rows in their order of arrival.
 
     Every row holds every column. Partitions come in the order of their keys, matches in the order of their numbers,
-    columns in the standard's order.
+    columns in the standard's order. `timezone` is the session's, in which WITHIN counts the months of timestamps.
     """
-    partitions = sorted_partitions(query, columns, rows, ansi=ansi)
+    partitions = sorted_partitions(query, columns, rows, ansi=ansi, timezone=timezone)
     return [row for partition in partitions for row in partition.output_rows()]
 
 
 def sorted_partitions(
-    query: MatchRecognize, columns: Sequence[str], rows: Sequence[Mapping[str, object]], *, ansi: bool = True
+    query: MatchRecognize,
+    columns: Sequence[str],
+    rows: Sequence[Mapping[str, object]],
+    *,
+    ansi: bool = True,
+    timezone: str = "UTC",
 ) -> Iterator[OraclePartition]:
     """The partitions in the order of their keys, each sorted."""
     columns, rows = _with_computed_keys(query, columns, rows, ansi)
     names = {name: frozenset({name}) for name in variables(query.pattern)}
     names |= {subset.name: frozenset(subset.members) for subset in query.subsets}
     time = query.order_by[0].column if query.order_by else None
-    scope = Scope(tuple(columns), names, ansi, query.input_name, time)
+    scope = Scope(tuple(columns), names, ansi, query.input_name, time, timezone)
     partition_columns = [scope.column(key.column) for key in query.partition_by]
     keys = [(scope.column(key.column), key.descending, key.puts_nulls_first) for key in query.order_by]
     key_names = {*partition_columns, *(name for name, _, _ in keys)}
@@ -107,11 +119,22 @@ def within_window(query: MatchRecognize, scope: Scope, first: Row, last: Row) ->
     begin, end = time_of(query, scope, first), time_of(query, scope, last)
     if begin is None or end is None:
         return False
+    if isinstance(query.within, Months):
+        return _within_months(query.within.count, begin, end, scope.timezone)
     if isinstance(begin, date) and isinstance(end, date):
         return abs(as_moment(end) - as_moment(begin)) <= query.within  # negative if the order is descending
     if isinstance(begin, timedelta) and isinstance(end, timedelta):
         return abs(end - begin) <= query.within
     raise NotImplementedError("WITHIN over anything but dates, timestamps and intervals")
+
+
+def _within_months(months: int, begin: object, end: object, timezone: str) -> bool:
+    """Whether `end` lies no further from `begin` than the calendar months, before or after it."""
+    assert isinstance(begin, date) and isinstance(end, date)
+    first, last = as_moment(begin), as_moment(end)
+    if last >= first:
+        return last <= as_moment(plus_months(begin, months, timezone))
+    return last >= as_moment(plus_months(begin, -months, timezone))
 
 
 def time_of(query: MatchRecognize, scope: Scope, row: Row) -> object:

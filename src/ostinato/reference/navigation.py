@@ -38,6 +38,7 @@ class Scope:
     input_name: str | None = None
     time: Name | None = None
     """The first column of ORDER BY."""
+    timezone: str = "UTC"
 
     def column(self, name: Name) -> str:
         """The real name of the column; case counts only between columns that differ in nothing else."""

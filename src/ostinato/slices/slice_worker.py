@@ -137,7 +137,7 @@ class SliceWorker:
         symbols = self.worker.symbols(visible)
         choice_at, choices = self._automaton.choice_at, self._automaton.choices
         runs_end = end_of_runs(choice_at, choices, symbols.allowed, symbols.of_row, row, visible_rows)
-        return within_reach(self.worker.task, self.worker.time_us(visible), row, int(runs_end))
+        return within_reach(self.worker.task, self.worker.times(visible).us, row, int(runs_end))
 
     def _quiet(self, window: Window, row: int, visible_rows: int, rows: int) -> tuple[int, int]:
         symbols = self.worker.symbols(window.slice(0, min(visible_rows + self.after, rows)))

@@ -14,7 +14,7 @@ from tests.laws.strategies import patterns
 
 from ostinato.clause.matching import growths
 from ostinato.clause.matching.growths import ProbeMode, find, quiet_before
-from ostinato.clause.matching.match_engine import RunConditions
+from ostinato.clause.matching.match_engine import RowTimes, RunConditions
 from ostinato.clause.matching.search import no_check, no_update, search_in_python
 from ostinato.errors import MatchError
 from ostinato.kernels.kernel_cache import interpreted
@@ -181,7 +181,7 @@ def test_open_starts(pattern: str, text: str, mode: ProbeMode, open_starts: list
 
 def test_elapsed_time_closes_a_start() -> None:
     prepared = prepared_letters("B+ C", "bbbb")
-    timed = replace(prepared, task=replace(prepared.task, within_us=2), time_us=np.array([0, 5, 6, 7]))
+    timed = replace(prepared, task=replace(prepared.task, within_us=2), times=RowTimes(np.array([0, 5, 6, 7])))
     probes = probes_of([Probe(0, 4, 4)], 4)
     assert find(timed, probes, ProbeMode.GROWING).open_start.tolist() == [1, 2, 3]  # start 0 is too far from row 1
     assert find(timed, probes, ProbeMode.GROWING, known_until=8).open_start.tolist() == [3]

@@ -224,3 +224,17 @@ def test_a_pattern_in_place_of_text(session: SparkSession) -> None:
     query = ost.pattern("A B").partition_by("k").order_by("id").measures(f="A.id", l="B.id").define(B="id > PREV(id)")
     result = rows(df.transform(ost.match_recognize(query)))
     assert result == [(0, 0, 2), (0, 4, 6), (1, 1, 3), (1, 5, 7)]
+
+
+def test_months_of_within_are_those_of_the_session(spark: SparkSession) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    session.conf.set("spark.sql.shuffle.partitions", "1")
+    at = ("2023-02-26 02:30:00", "2023-03-26 03:30:00", "2023-03-26 03:31:00", "2023-10-29 02:10:00")
+    df = session.sql(
+        f"SELECT id, to_timestamp(ts) AS ts, 1 AS k FROM VALUES {', '.join(map(repr, enumerate(at)))} t(id, ts)"
+    )
+    shape = "PARTITION BY k ORDER BY ts MEASURES A.id AS a, LAST(id) AS b AFTER MATCH SKIP TO NEXT ROW PATTERN (A B*)"
+    wanted = df.transform(ost.match_recognize(f"{shape} DEFINE B AS ts <= A.ts + INTERVAL '1' MONTH")).collect()
+    assert [row["b"] for row in wanted] == [1, 2, 2, 3]  # in March the clock leaves out the hour after 2
+    assert df.transform(ost.match_recognize(f"{shape} WITHIN INTERVAL '1' MONTH")).collect() == wanted

@@ -130,11 +130,11 @@ class _Key:
         self.allowed = AllowedStates(worker.symbols(window))
         self.sets = StateSets(self.nfa, self.allowed)
         self.missing = MissingRows(self.nfa)
-        time_us = worker.time_us(window)
-        self.ends = bounded_ends(worker.task, time_us, rows.count)
+        times = worker.times(window)
+        self.ends = bounded_ends(worker.task, times, rows.count)
         self.furthest = np.minimum(furthest_ends(self.nfa, self.allowed), self.ends)
         self.admits: Admits | None = run_checks(worker, window, rows)
-        self.reader = RefusalReader(worker.task, self.nfa, rows, time_us)
+        self.reader = RefusalReader(worker.task, self.nfa, rows, times)
 
     def attempts(self, wanted: NDArray[np.int64], options: AttemptOptions) -> KeyAttempts:
         outcome = [self._outcome(start) for start in wanted.tolist()]

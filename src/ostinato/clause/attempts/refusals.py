@@ -6,13 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ostinato.clause.attempts.attempt import Part, Read, Reason, Refusal, Verdict
 from ostinato.clause.attempts.point_values import KeyRows, PointValues
 from ostinato.clause.automaton.nfa import ACCEPT_AT_END, Nfa
-from ostinato.clause.matching.match_engine import Task
+from ostinato.clause.matching.match_engine import RowTimes, Task
 from ostinato.clause.plan.condition_parts import conjuncts
 from ostinato.clause.plan.navigations import references
 from ostinato.errors import MatchError
@@ -33,11 +30,11 @@ class PathEnd:
 class RefusalReader:
     """Finds the reasons for one key."""
 
-    def __init__(self, task: Task, nfa: Nfa, rows: KeyRows, time_us: NDArray[np.int64]) -> None:
+    def __init__(self, task: Task, nfa: Nfa, rows: KeyRows, times: RowTimes) -> None:
         self.task = task
         self.nfa = nfa
         self.rows = rows
-        self.time_us = time_us
+        self.times = times
 
     def refusals(self, start: int, length: int, ends: Sequence[PathEnd], number: int) -> Iterator[Refusal]:
         """All paths end after `length` rows. The reasons come in the order of the ends, then of preference."""
@@ -70,12 +67,12 @@ class RefusalReader:
             return Refusal(Reason.MAXLENGTH, variables)
         if self.task.within_us is None:
             return None
-        if self.time_us[row] == NO_TIME:
+        time_us, reach_us = self.times
+        if time_us[row] == NO_TIME:
             return Refusal(Reason.NO_TIME, variables)
-        distance = abs(int(self.time_us[row]) - int(self.time_us[start]))
-        if distance <= self.task.within_us:
-            return None
-        return Refusal(Reason.WITHIN, variables, excess=timedelta(microseconds=distance - self.task.within_us))
+        distance = abs(int(time_us[row]) - int(time_us[start]))
+        excess = distance - (int(reach_us[start]) if len(reach_us) else self.task.within_us)
+        return Refusal(Reason.WITHIN, variables, excess=timedelta(microseconds=excess)) if excess > 0 else None
 
     def condition(self, start: int, labels: Sequence[str], variable: str, number: int) -> Refusal:
         """The parts of the variable's condition that aren't TRUE for the row behind these labels; perhaps none."""

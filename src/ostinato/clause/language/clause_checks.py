@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import NoReturn
 
 from ostinato.clause.query.clause import MatchMode, MatchRecognize, Output
+from ostinato.clause.query.months import Months
 from ostinato.clause.query.pattern import Exclusion, variables, walk
 from ostinato.errors import QueryError, Span, did_you_mean
 
@@ -26,7 +27,8 @@ def check_clause(query: MatchRecognize) -> None:
     if query.within is not None and not query.order_by:
         message = "WITHIN needs an ORDER BY whose first column is a time"
         _fail(query, "INVALID_WITHIN", message, query.spans.within)
-    if query.within is not None and query.within > LONGEST_WITHIN:
+    days = query.within.longest_days if isinstance(query.within, Months) else (query.within or timedelta()).days
+    if days >= LONGEST_WITHIN.days and query.within != LONGEST_WITHIN:
         message = f"WITHIN is {LONGEST_WITHIN.days:,} days at most"
         _fail(query, "INVALID_WITHIN", message, query.spans.within, "without WITHIN there is no limit")
 

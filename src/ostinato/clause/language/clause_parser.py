@@ -33,10 +33,10 @@ from ostinato.clause.query.clause import (
     SortKey,
     Subset,
 )
+from ostinato.clause.query.months import Months, parse_within
 from ostinato.clause.query.pattern import MAX_BOUND
 from ostinato.errors import Span
 from ostinato.expressions.cursor import Cursor
-from ostinato.expressions.intervals import parse_interval
 from ostinato.expressions.lexer import Kind
 from ostinato.expressions.parameters import ParameterReader
 from ostinato.expressions.parsing import ExpressionParser
@@ -282,22 +282,22 @@ class ClauseParser:
 
     # --- bounds ---
 
-    def _within(self) -> timedelta | None:
+    def _within(self) -> timedelta | Months | None:
         cursor, start = self.cursor, self.cursor.at
         if not cursor.accept("WITHIN"):
             return None
         written = written_length(cursor, example=_WITHIN_EXAMPLE, not_units=_BEHIND_WITHIN)
         self.spans = replace(self.spans, within=self._since(start))
-        length = parse_interval(written.text)
-        if length is None or length.total_seconds() < 0:
+        length = parse_within(written.text)
+        if length is None:
             is_rows = written.text.upper().endswith((" EVENTS", " ROWS"))
             cursor.fail(
-                "WITHIN takes a day-time interval that isn't negative",
+                "WITHIN takes an interval that isn't negative, of months or of days and smaller units",
                 code="INVALID_WITHIN",
                 span=written.span,
                 hint="MAXLENGTH 10 limits the rows of a match"
                 if is_rows
-                else f"e.g. {_WITHIN_EXAMPLE}; months have no fixed length",
+                else f"e.g. {_WITHIN_EXAMPLE}, or INTERVAL '1' MONTH",
             )
         return length
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from ostinato.clause.query.clause import MatchMode, MatchRecognize, PartitionKey, SkipKind, SortKey
+from ostinato.clause.query.months import Months
 from ostinato.clause.query.pattern import (
     Alternation,
     Concat,
@@ -120,7 +121,9 @@ def _after_match(query: MatchRecognize) -> str:
     return f"AFTER MATCH {kind.value}{target if kind in (SkipKind.TO_FIRST, SkipKind.TO_LAST) else ''}"
 
 
-def _interval(length: timedelta) -> str:
+def _interval(length: timedelta | Months) -> str:
+    if isinstance(length, Months):
+        return f"INTERVAL '{length.count}' MONTH"
     microseconds = length // timedelta(microseconds=1)
     seconds, rest = divmod(microseconds, 1_000_000)
     return f"INTERVAL '{seconds}.{rest:06d}' SECOND" if rest else f"INTERVAL '{seconds}' SECOND"

@@ -16,7 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.clause.matching import search_arrays as s
-from ostinato.clause.matching.match_engine import RunConditions, Task, check_longest, matches_of, rules_of, search_spans
+from ostinato.clause.matching.match_engine import (
+    RowTimes,
+    RunConditions,
+    Task,
+    check_longest,
+    matches_of,
+    rules_of,
+    search_spans,
+)
 from ostinato.clause.matching.nfa_tables import NfaTables, pack_bits
 from ostinato.clause.matching.reachability import NO_STATES, Reachable, reachable_states
 from ostinato.clause.matching.spans import whole_keys
@@ -72,8 +80,7 @@ class PreparedRows:
 
     task: Task
     key_at: Ints
-    time_us: Ints
-    """Only where WITHIN needs it."""
+    times: RowTimes
     reachable: Reachable
     run_conditions: RunConditions | None
 
@@ -98,7 +105,7 @@ class ProbeMatches(NamedTuple):
 def prepare(
     task: Task,
     key_at: Ints,
-    time_us: Ints,
+    times: RowTimes,
     masks: Sequence[Mask],
     mask_of_state: Sequence[int],
     run_conditions: RunConditions | None = None,
@@ -116,7 +123,7 @@ def prepare(
     end = key_at[1:] if decided_until is None else decided_until
     reachable = reachable_states(task.automaton, symbols.of_row, symbols.allowed, key_at[:-1], end, is_open)
     reachable.set_of_row[ranges(end, key_at[1:] - end)] = NO_STATES
-    return PreparedRows(task, key_at, time_us, reachable, run_conditions)
+    return PreparedRows(task, key_at, times, reachable, run_conditions)
 
 
 def find(prepared: PreparedRows, probes: Probes, mode: ProbeMode, known_until: int = NO_TIME) -> ProbeMatches:
@@ -131,8 +138,9 @@ def find(prepared: PreparedRows, probes: Probes, mode: ProbeMode, known_until: i
         known_until,
         prepared.reachable.set_of_row,
         prepared.reachable.sets,
-        prepared.time_us,
+        prepared.times.us,
         int(probes.start.min(initial=prepared.key_at[-1])),
+        prepared.times.reach_us,
     )
     stored = search_spans(prepared.task, _rules(prepared, mode), rows, starts, prepared.run_conditions)
     probe = np.repeat(np.arange(count), starts.number)

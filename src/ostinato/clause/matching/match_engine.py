@@ -60,6 +60,8 @@ class Task:
     """Whether a start is the first row of a frame: rows before it can't be read, nor rows behind `max_length`."""
     max_in_all: int | None = None
     """The partial matches that one search may try, whatever number of keys it has; None: no limit."""
+    within_months: int | None = None
+    """WITHIN in calendar months. `within_us` is longer than any of them, and no match is longer than either."""
 
     @functools.cached_property
     def automaton(self) -> NfaTables:
@@ -72,12 +74,20 @@ class Task:
         return np.array([state.excluded for state in self.nfa.states], np.bool_)
 
 
+class RowTimes(NamedTuple):
+    """What WITHIN compares; empty arrays where it needs nothing."""
+
+    us: NDArray[np.int64]
+    reach_us: NDArray[np.int64] = np.empty(0, np.int64)
+    """With calendar months: for each row as a start, how far later the last row may be."""
+
+
 @dataclass(frozen=True, slots=True)
 class SortedRows:
-    """The rows in order, those of key k at `key_at[k]:key_at[k + 1]`; `time_us` only where WITHIN needs it."""
+    """The rows in order, those of key k at `key_at[k]:key_at[k + 1]`; `times` only where WITHIN needs them."""
 
     key_at: NDArray[np.int64]
-    time_us: NDArray[np.int64]
+    times: RowTimes
     spans: Spans
 
 
@@ -97,8 +107,9 @@ def match_by_shifts(task: Task, rows: SortedRows, masks: Sequence[Mask | None]) 
     length, spans = len(masks), rows.spans
     if task.max_length is not None and length > task.max_length:
         return _searched(rows, np.empty(0, np.int64), length, task, spans.stop, 1)
-    within = -1 if task.within_us is None else task.within_us
-    starts = starting_rows(masks, rows.key_at, rows.time_us, within, spans)
+    reach = rows.times.reach_us
+    within = reach if len(reach) else -1 if task.within_us is None else task.within_us
+    starts = starting_rows(masks, rows.key_at, rows.times.us, within, spans)
     ahead = _ahead_of_fixed(task, starts) if len(starts) else 1
     if ahead > 1 and not spans.every_start:
         starts = starts[without_overlap(starts, ahead)]
@@ -170,8 +181,9 @@ def match_by_search(
         spans.known_until,
         reachable.set_of_row,
         reachable.sets,
-        rows.time_us,
+        rows.times.us,
         int(spans.start.min(initial=rows.key_at[-1])),
+        rows.times.reach_us,
     )
     stored = search_spans(task, rules, search_rows, starts, run_conditions)
     path = stored.path if rules.keep_path else None
@@ -300,6 +312,7 @@ def matches_of(
 __all__ = [
     "ALWAYS",
     "RunConditions",
+    "RowTimes",
     "SearchResult",
     "SortedRows",
     "Task",

@@ -98,11 +98,12 @@ def _search(automaton, rules, rows, starts, matches, buffers, conditions, progre
             partial_length = -1
             # Later rows can matter to this start, unless WITHIN has passed for it.
             waits = rows.is_open[span] != 0
+            within = rows.reach[start] if len(rows.reach) else rules.within
             timed_out = (
-                rules.within != NO_BOUND
+                within != NO_BOUND
                 and rows.known_until != NO_TIME
                 and time[start] != NO_TIME
-                and rows.known_until - time[start] >= rules.within
+                and rows.known_until - time[start] >= within
             )
             tried = 0
             look_after = min(STEPS_PER_LOOK, rules.max_partial_matches)
@@ -167,9 +168,7 @@ def _search(automaton, rules, rows, starts, matches, buffers, conditions, progre
                         break
                     if not rules.timeouts:
                         continue
-                if rules.timeouts and (
-                    row >= end or (time[row] != NO_TIME and abs(time[row] - time[start]) > rules.within)
-                ):
+                if rules.timeouts and (row >= end or (time[row] != NO_TIME and abs(time[row] - time[start]) > within)):
                     if partial_length < 0 and depth > 0 and depth < most_rows:
                         status = _note_path(matches, progress, buffers, rules, depth)
                         if status != FINISHED:
@@ -180,7 +179,7 @@ def _search(automaton, rules, rows, starts, matches, buffers, conditions, progre
                     continue
                 if depth >= most_rows:
                     continue
-                if rules.within != NO_BOUND and abs(time[row] - time[start]) > rules.within:
+                if within != NO_BOUND and abs(time[row] - time[start]) > within:
                     continue
                 if rules.memo != NO_MEMO:
                     tried_at = (depth if rules.memo == MEMO_PER_START else row - rows.base) * states + choice

@@ -81,6 +81,8 @@ class SearchRows(NamedTuple):
     time: NDArray[np.int64]
     base: int
     """No row before this one is consumed."""
+    reach: NDArray[np.int64] = np.empty(0, np.int64)
+    """For each start, the largest distance to the `time` of the last row; empty if it is `within` for all."""
 
 
 class SpanStarts(NamedTuple):

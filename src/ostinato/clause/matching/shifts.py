@@ -16,10 +16,13 @@ def starting_rows(
     masks: Sequence[NDArray[np.bool_] | None],
     key_at: NDArray[np.int64],
     time: NDArray[np.int64],
-    within: int,
+    within: int | NDArray[np.int64],
     spans: Spans,
 ) -> NDArray[np.int64]:
-    """The rows at which a match of len(masks) rows starts; None stands for a mask that always holds."""
+    """The rows at which a match of len(masks) rows starts; None stands for a mask that always holds.
+
+    `within` is the longest time of a match, for all starts or for each; below zero there is no limit.
+    """
     rows, length = int(key_at[-1]), len(masks)
     if rows < length:
         return np.empty(0, np.int64)
@@ -35,8 +38,9 @@ def starting_rows(
         key = keys_of(key_at, starts)
         inside = (starts >= spans.start[key]) & (starts < spans.stop[key]) & (starts + length <= spans.end[key])
         starts = starts[inside]
-    if within >= 0:
-        starts = starts[np.abs(time[starts + length - 1] - time[starts]) <= within]
+    most = within[starts] if isinstance(within, np.ndarray) else within
+    if isinstance(most, np.ndarray) or most >= 0:
+        starts = starts[np.abs(time[starts + length - 1] - time[starts]) <= most]
     return starts
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from ostinato.calls.id_columns import NO_IDS, IdColumns
+from ostinato.clause.query.months import Months
 from ostinato.clause.query.pattern import Pattern
 from ostinato.errors import Span
 from ostinato.expressions.syntax import Expr, Name
@@ -132,7 +133,7 @@ class MatchRecognize:
     """Whether partial matches that WITHIN cut off are shown too."""
     mode: MatchMode = MatchMode.PREFERRED
     skip: Skip = Skip()
-    within: timedelta | None = None
+    within: timedelta | Months | None = None
     max_length: int | None = None
     subsets: tuple[Subset, ...] = ()
     definitions: tuple[Definition, ...] = ()
@@ -149,4 +150,11 @@ class MatchRecognize:
 
     @property
     def within_us(self) -> int | None:
+        """The longest time from the first to the last row of a match. With calendar months, most are shorter."""
+        if isinstance(self.within, Months):
+            return self.within.longest_days * (timedelta(days=1) // timedelta(microseconds=1))
         return None if self.within is None else self.within // timedelta(microseconds=1)
+
+    @property
+    def within_months(self) -> int | None:
+        return self.within.count if isinstance(self.within, Months) else None

@@ -25,6 +25,7 @@ def check_streamable(plan: MatchPlan, time_type: pa.DataType | None) -> None:
             "a stream needs ORDER BY, because its rows arrive in any order",
             hint="order by the watermark column first",
         )
+    _check_within(plan)
     first = plan.bound.order_by[0]
     if time_type is not None and not t.is_datetime(time_type):
         raise _refusal(
@@ -41,6 +42,17 @@ def check_streamable(plan: MatchPlan, time_type: pa.DataType | None) -> None:
             hint=f"ORDER BY {first.column} ascending, and turn the pattern round"
             if clause.within is None
             else f"ORDER BY {first.column} ascending",
+        )
+
+
+def _check_within(plan: MatchPlan) -> None:
+    clause = plan.bound.clause
+    if clause.within_months is not None:
+        raise _refusal(
+            plan,
+            "WITHIN in calendar months runs on batches only: a timer of a stream needs a fixed length of time",
+            span=clause.spans.within,
+            hint=f"WITHIN {31 * clause.within_months} DAYS",
         )
 
 

@@ -13,6 +13,7 @@ from ostinato.clause.matching.growths import PreparedRows, prepare
 from ostinato.clause.matching.interpreted_search import search_interpreted
 from ostinato.clause.matching.match_engine import (
     ALWAYS,
+    RowTimes,
     RunConditions,
     SearchResult,
     SortedRows,
@@ -27,6 +28,7 @@ from ostinato.clause.matching.symbols import RowSymbols, symbols_of
 from ostinato.clause.plan.match_plan import NONE, slot_name
 from ostinato.clause.plan.typed_plan import TypedPlan
 from ostinato.clause.query.clause import Output
+from ostinato.clause.task.calendar_reach import reach_us
 from ostinato.clause.task.general_conditions import GeneralConditionCheck
 from ostinato.clause.task.located_errors import located, shown_value
 from ostinato.clause.task.measure_slots import SlotErrors, SlotReader
@@ -145,9 +147,9 @@ class Worker:
             raise self._located(error, window) from None
         return symbols_of(combined, of_state, window.columns.count)
 
-    def time_us(self, window: Window) -> NDArray[np.int64]:
+    def times(self, window: Window) -> RowTimes:
         """The times of the rows, where WITHIN needs them."""
-        return self._time(window.columns, self.task)
+        return self._times(window.columns, self.task)
 
     def prepared(
         self, window: Window, task: Task | None = None, decided_until: NDArray[np.int64] | None = None
@@ -159,15 +161,15 @@ class Worker:
         columns, task = window.columns, self.task if task is None else task
         combined, of_state = self._combined(window, task)
         key_at = columns.ordered.key_at
-        time_us, run_conditions = self._time(columns, task), self._run_conditions(columns)
-        return prepare(task, key_at, time_us, combined, of_state, run_conditions, decided_until=decided_until)
+        times, run_conditions = self._times(columns, task), self._run_conditions(columns)
+        return prepare(task, key_at, times, combined, of_state, run_conditions, decided_until=decided_until)
 
     def _search(self, window: Window, spans: Spans) -> SearchResult:
         columns = window.columns
         check_stopped()
         combined, of_state = self._combined(window, self.task)
         check_stopped()
-        rows = SortedRows(columns.ordered.key_at, self._time(columns, self.task), spans)
+        rows = SortedRows(columns.ordered.key_at, self._times(columns, self.task), spans)
         if self.plan.sequence is not None:
             return match_by_shifts(self.task, rows, [None if at == ALWAYS else combined[at] for at in of_state])
         return match_by_search(self.task, rows, combined, of_state, self._run_conditions(columns, window.failures))
@@ -239,10 +241,16 @@ class Worker:
         nulls = columns.is_null(self.bound.order_by[0].column)
         return ~nulls if nulls.any() else None
 
-    def _time(self, columns: SortedColumns, task: Task) -> NDArray[np.int64]:
+    def _times(self, columns: SortedColumns, task: Task) -> RowTimes:
         if task.within_us is None:
-            return np.empty(0, np.int64)
-        return columns.time_us(self.bound.order_by[0].column)
+            return RowTimes(np.empty(0, np.int64))
+        first = self.bound.order_by[0]
+        times_us = columns.time_us(first.column)
+        if task.within_months is None:
+            return RowTimes(times_us)
+        times = columns.at_rows(first.column, np.arange(columns.count))
+        reach = reach_us(times, task.within_months, self.typed.settings, descending=first.key.descending)
+        return RowTimes(times_us, np.minimum(reach, task.within_us))
 
     def with_key(self, error: MatchError, window: Window) -> MatchError:
         """The error with the key in which it happened, and the time of the row at which the match starts."""
@@ -344,4 +352,5 @@ def _task(typed: TypedPlan) -> Task:
         max_partial_matches=typed.limits.max_partial_matches,
         needs_path=plan.needs_path,
         in_frame=plan.window is not None,
+        within_months=clause.within_months,
     )

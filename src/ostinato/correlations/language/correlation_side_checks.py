@@ -70,6 +70,10 @@ def _check_output(clause: MatchRecognize) -> None:
     if clause.output is not Output.ONE_ROW:
         message = "ALL ROWS PER MATCH can't be correlated"
         _fail(clause, "CORRELATION_NOT_SUPPORTED", message, at=clause.spans.rows_per_match, hint=hint)
+    if clause.within_months is not None:
+        message = "WITHIN in calendar months can't be correlated"
+        days = f"WITHIN {31 * clause.within_months} DAYS"
+        _fail(clause, "CORRELATION_NOT_SUPPORTED", message, at=clause.spans.within, hint=days)
     if clause.show_timeouts:
         message = "SHOW TIMEOUT MATCHES can't be correlated"
         _fail(clause, "CORRELATION_NOT_SUPPORTED", message, at=clause.spans.timeouts, hint=hint)

@@ -59,17 +59,22 @@ def plus_months(days: Any, months: Any) -> Any:
     return (target.astype("M8[D]") + np.minimum(day, last).astype("m8[D]")).astype(np.int64)
 
 
+def moved_by_months(times_us: zones.Micros, months: Any, zone: str) -> zones.Micros:
+    """Times moved by months in the calendar of the zone."""
+
+    def shift(clock: Any) -> Any:
+        days, rest = np.divmod(clock, zones.DAY_US)
+        return plus_months(days, months) * zones.DAY_US + rest
+
+    return zones.moved(times_us, shift, zone)
+
+
 def _plus_months(sign: int) -> Kernel:
     def kernel(site: Site, kind: pa.DataType, moment: Vector, step: Vector) -> Vector:
         valid, months = both_valid(moment, step), np.asarray(step.values * sign, np.int64)
         if kind == t.DATE:
             return Vector(kind, plus_months(moment.values.astype(np.int64), months).astype(np.int32), valid)
-
-        def shift(clock: Any) -> Any:
-            days, rest = np.divmod(clock, zones.DAY_US)
-            return plus_months(days, months) * zones.DAY_US + rest
-
-        return Vector(kind, zones.moved(moment.values, shift, _zone(site, kind)), valid)
+        return Vector(kind, moved_by_months(moment.values, months, _zone(site, kind)), valid)
 
     return strict(kernel)
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Literal as OneOf
 
 from ostinato.clause.plan.match_plan import MatchPlan
@@ -142,6 +141,8 @@ def _reason(typed: TypedPlan) -> str | None:
         return f"it asks for {mode}, where a match that is left out makes room for wrong ones; ALL MATCHES can have one"
     if typed.general is not None:
         return f"DEFINE needs evaluation row by row: {typed.general.reason}"
+    if clause.within_months is not None:
+        return "WITHIN in calendar months isn't one length of time for all starts"
     return why_declined(typed.plan)
 
 
@@ -244,15 +245,15 @@ class _StreamBuilder:
             steps=steps,
             accepting=tuple((node + 1, ()) for node, _ in graph.ends),
             run=tuple(conditions.run),
-            extent=_extent(clause.within, clause.max_length),
+            extent=_extent(clause.within_us, clause.max_length),
             stream=self.number,
         )
 
 
-def _extent(within: timedelta | None, max_length: int | None) -> Extent:
+def _extent(within_us: int | None, max_length: int | None) -> Extent:
     """WITHIN where there is one; MAXLENGTH beside it is a run condition (`ClauseConditions`)."""
-    if within is not None:
-        return Extent(BoundKind.SPAN, length=within // timedelta(microseconds=1))
+    if within_us is not None:
+        return Extent(BoundKind.SPAN, length=within_us)
     if max_length is not None:
         return Extent(BoundKind.SPAN, by_place=True, length=max_length - 1)
     return Extent()
