@@ -19,6 +19,7 @@ from ostinato.clause.matching.search import search_plain
 from ostinato.clause.matching.search_driver import run_search
 from ostinato.clause.matching.search_failures import condition_failure, failure_of
 from ostinato.clause.matching.shifts import after_last, starting_rows, without_overlap
+from ostinato.clause.matching.soonest_ends import NOT_COUNTED, soonest_ends
 from ostinato.clause.matching.spans import Spans, keys_of
 from ostinato.clause.matching.symbols import ALWAYS, symbols_of
 from ostinato.clause.query.clause import MatchMode, Skip, SkipKind
@@ -184,6 +185,7 @@ def match_by_search(
         rows.times.us,
         int(spans.start.min(initial=rows.key_at[-1])),
         rows.times.reach_us,
+        _soonest(task, rows, reachable, run_conditions),
     )
     stored = search_spans(task, rules, search_rows, starts, run_conditions)
     path = stored.path if rules.keep_path else None
@@ -192,6 +194,18 @@ def match_by_search(
         return SearchResult(matches, starts.row, starts.number, stored.ahead)
     next_start = np.where(starts.open_from >= 0, starts.open_from, starts.row)
     return SearchResult(matches, next_start, spans.number + _per_key(matches, rows.key_at), stored.ahead)
+
+
+def _soonest(
+    task: Task, rows: SortedRows, reachable: Reachable, run_conditions: RunConditions | None
+) -> NDArray[np.int16]:
+    """The soonest ends of matches, where only WITHIN or MAXLENGTH can end a partial match and all rows are here."""
+    spans = rows.spans
+    is_bounded = task.max_length is not None or task.within_us is not None
+    notes_failures = run_conditions is not None and run_conditions.failures is not None  # every failure is told
+    if not is_bounded or task.show_timeouts or notes_failures or spans.is_open.any():
+        return NOT_COUNTED
+    return soonest_ends(task.automaton, reachable, spans.start, spans.end)
 
 
 def search_spans(

@@ -177,9 +177,10 @@ def _search(automaton, rules, rows, starts, matches, buffers, conditions, progre
                     continue
                 if not (sets[set_of_row[row], choice >> 6] >> np.uint64(choice & 63)) & np.uint64(1):
                     continue
-                if depth >= most_rows:
+                soonest = row + rows.soonest[row, choice] if len(rows.soonest) else row
+                if soonest - start >= most_rows:
                     continue
-                if within != NO_BOUND and abs(time[row] - time[start]) > within:
+                if within != NO_BOUND and abs(time[soonest] - time[start]) > within:
                     continue
                 if rules.memo != NO_MEMO:
                     tried_at = (depth if rules.memo == MEMO_PER_START else row - rows.base) * states + choice

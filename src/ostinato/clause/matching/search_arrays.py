@@ -83,6 +83,8 @@ class SearchRows(NamedTuple):
     """No row before this one is consumed."""
     reach: NDArray[np.int64] = np.empty(0, np.int64)
     """For each start, the largest distance to the `time` of the last row; empty if it is `within` for all."""
+    soonest: NDArray[np.int16] = np.empty((0, 0), np.int16)
+    """[row, state] the number of rows from this one to the soonest end of a match, or fewer; empty if not known."""
 
 
 class SpanStarts(NamedTuple):
