@@ -1,8 +1,8 @@
 """Conditions over the run that the kernel doesn't know -> a check that evaluates them like measures of the run.
 
 They may use everything that a measure may use: arrays of labels, aggregates over MATCH_NUMBER(), text functions across
-rows. Each trial of a row calls the evaluator, which takes about 2 ms; the kernel takes some 100 ns. `explain` says when
-a query is evaluated this way (docs/run-conditions.md).
+rows. A call of the evaluator takes about 0.1 ms; the kernel takes some 100 ns. `block_conditions.py` saves calls where
+a condition reads a few rows only. `explain` says when a query is evaluated this way (docs/run-conditions.md).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ostinato.clause.matching.row_failures import RowFailures
 from ostinato.clause.plan.match_plan import slot_name
 from ostinato.clause.plan.typed_plan import GeneralConditions
+from ostinato.clause.task.block_conditions import Trial, block_condition
 from ostinato.clause.task.measure_slots import SlotReader
 from ostinato.errors import MatchError
 from ostinato.expressions.evaluate import prepare
@@ -49,6 +50,11 @@ class GeneralConditionCheck:
         self.slots = slots
         self.failures = failures
         self.conditions = [prepare(condition, by_column_name(types), settings) for condition in general.conditions]
+        variables, slot_of = slots.variables, {name: slot for name, (slot, _) in self.slot_by_name.items()}
+        self.blocks = [
+            block_condition(condition, ready, slot_of, variables, slots.columns)
+            for condition, ready in zip(general.conditions, self.conditions, strict=True)
+        ]
 
     def check(
         self,
@@ -68,17 +74,30 @@ class GeneralConditionCheck:
             return 1
         check_stopped()
         labels = np.append(self.label_of_state[buffers.node[1 : depth + 1]], label).astype(np.int32)
+        trial = Trial(row, labels, key_first, key_end)
+        block = self.blocks[condition]
+        try:
+            return int(self._holds(condition, trial, number) if block is None else block.holds(trial))
+        except MatchError as error:
+            if self.failures is None:
+                raise
+            self.failures.note_attempt(row, row - depth, error)
+            return 0
+
+    def _holds(self, condition: int, trial: Trial, number: int) -> bool:
+        """Whether a condition over any rows of the run is TRUE."""
+        depth = len(trial.labels) - 1
         so_far = Matches(
-            start=np.array([row - depth]),
+            start=np.array([trial.row - depth]),
             length=np.array([depth + 1]),
             number=np.array([number]),
             path_at=np.zeros(1, np.int64),
-            label=labels,
+            label=trial.labels,
             excluded=np.zeros(depth + 1, np.bool_),
-            key_first=np.array([key_first]),
-            key_end=np.array([key_end]),
+            key_first=np.array([trial.key_first]),
+            key_end=np.array([trial.key_end]),
         )
-        here = Frames(np.zeros(1, np.int64), np.array([depth]), np.array([row]))
+        here = Frames(np.zeros(1, np.int64), np.array([depth]), np.array([trial.row]))
         values: dict[str, pa.Array] = {}
 
         def leaf(node: Expr) -> pa.Array | None:
@@ -89,10 +108,4 @@ class GeneralConditionCheck:
                 values[node.name] = self.slots.array(slot, kind, so_far, here)
             return values[node.name]
 
-        try:
-            return int(self.conditions[condition].mask(leaf, 1)[0])
-        except MatchError as error:
-            if self.failures is None:
-                raise
-            self.failures.note_attempt(row, row - depth, error)
-            return 0
+        return bool(self.conditions[condition].mask(leaf, 1)[0])
