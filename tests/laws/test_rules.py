@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -228,12 +229,12 @@ HOLDS_ALL = "PARTITION BY k ORDER BY t, id PATTERN (A B* C) DEFINE A AS TRUE, B 
 def open_rows(stream: RuleStream, name: str) -> pa.Table:
     """The rows from the start of each open partial match of a rule on."""
     header, _ = read_header(stream.state, "rules")
-    bucket = read_bucket(header, stream.state.open_rows)
-    rows = bucket.open_rows
+    bucket = read_bucket(header, stream.state.open_rows, stream.declared)
+    rows = bucket.rows_of(np.arange(bucket.keys.count), stream.declared)
     if rows is None:
         return SCHEMA.empty_table()
     attempts = bucket.attempts.of_rule(bucket.rules.index(name)) if name in bucket.rules else Attempts.none()
-    end = (bucket.first + bucket.rows)[attempts.key]
+    end = np.cumsum(bucket.keys.rows)[attempts.key]
     chosen = ranges(end - attempts.open, attempts.open)
     return pa.Table.from_batches([rows]).take(pa.array(chosen)).select(SCHEMA.names)
 

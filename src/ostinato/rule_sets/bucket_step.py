@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.clause.stream.key_layout import KeyLayout, key_numbers, lay_out
 from ostinato.errors import MatchError, OstinatoError
-from ostinato.expressions.values.value_order import OrderKey
 from ostinato.kernels.clock import Work
-from ostinato.rows.column_names import ORDINAL
-from ostinato.rows.match_ids import tie_ordinals
-from ostinato.rows.matches import ranges
-from ostinato.rows.ordering import order_rows
+from ostinato.kernels.constants import NO_TIME
 from ostinato.rule_sets import change_reports as reports
-from ostinato.rule_sets.bucket_layout import Attempts, RuleBucket, StoredAttempts
+from ostinato.rule_sets.bucket_after import Stands, StepRows, bucket_after
+from ostinato.rule_sets.bucket_layout import RuleBucket, StoredAttempts
 from ostinato.rule_sets.compiled_rule import CompiledRule
-from ostinato.rule_sets.key_rows import KeyRows, bytes_until
+from ostinato.rule_sets.following import Followed
+from ostinato.rule_sets.key_rows import KeyRows
+from ostinato.rule_sets.row_bytes import bytes_until
 from ostinato.rule_sets.rule_changes import RuleChange
 from ostinato.rule_sets.rule_errors import as_error_of_rule
-from ostinato.rule_sets.rule_lifetimes import in_lifetimes
 from ostinato.rule_sets.rule_output import OutputTable
 from ostinato.rule_sets.rule_search import RuleOutcome, RuleSearch
 from ostinato.rule_sets.rule_set import RuleRecord
 from ostinato.rule_sets.rules_in_force import Applied
-from ostinato.rule_sets.standings import Standing, attempts_of, standing_at, stored_standing
+from ostinato.rule_sets.standings import Standing, standing_at, stored_standing
+from ostinato.rule_sets.step_layout import Laid, StepLayout
+from ostinato.rule_sets.step_rows import NO_ROWS, lay_out_rows, released_rows
 from ostinato.rule_sets.suppressed_results import mark_suppressed
 from ostinato.streams.bucket_state import Rows
 from ostinato.streams.intake import Intake
-from ostinato.streams.record_batches import joined
 
 if TYPE_CHECKING:
     from ostinato.rule_sets.rules_core import RulesCore
@@ -73,8 +71,8 @@ class BucketStep:
         self.tells = tells
         self.records: dict[str, RuleRecord] = dict(applied.rules.records)
         self.output = OutputTable(core.declared, core.output, decided_us)
-        self.released: pa.RecordBatch | None = None
-        """The released rows with their numbers."""
+        self.released = NO_ROWS
+        self._most_bytes: Rows | None = None
         self.matches = 0
         self.rule_ns: dict[str, int] = {}
         self.suspended: list[str] = []
@@ -91,97 +89,63 @@ class BucketStep:
             for rejection in self.applied.rejected:
                 self.output.add_report(reports.rejected(rejection))
         self._end_removed()
-        layout = self._layout()
-        self._numbered(layout)
-        layout, rows, self.ended, self.forgotten_keys = in_lifetimes(
-            layout,
-            self._rows(layout),
-            self.bucket.rows,
-            self.declared.forget_us,
-            self.intake.known_until,
-            finished=self.finished,
-        )
         names = tuple(name for name, record in sorted(self.records.items()) if record.is_active)
+        self.released = released_rows(self.intake.released, self.bucket.keys, self.declared)
+        laid = self._laid_out(names)
+        step, rows, self.ended, self.forgotten_keys = laid.rows, laid.rows.rows, laid.ended, laid.forgotten_keys
         stays_from = rows.key_at[1:].copy()
-        standings: dict[str, Standing] = {}
-        stored = StoredAttempts(self.bucket, layout)
+        stands: dict[str, Stands] = {}
+        stored = StoredAttempts(self.bucket, step.keys)
         for name in names:
             began_ns = self.core.clock.now_ns()
-            outcome = self._searched(name, stored, rows)
-            self.rule_ns[name] = self.core.clock.spent_ns(began_ns, _NO_WORK)
+            outcome = self._searched(name, stored, step, laid.followed.get(name))
+            self.rule_ns[name] = self.core.clock.spent_ns(began_ns, _NO_WORK) + self.rule_ns.get(name, 0)
             if outcome is not None:
-                standings[name], needed_from = outcome
+                stands[name], needed_from = outcome
                 np.minimum(stays_from, needed_from, out=stays_from)
-        return self._after(layout, rows, standings, stays_from)
+        stays_from = np.where(self.ended, rows.key_at[1:], stays_from)
+        # A rule that was suspended in this step is named once more: the next step frees its rows of all keys.
+        named = (*stands, *self.suspended)
+        if not len(step.keys) and named == self.bucket.rules and step.most_recent == self.bucket.keys.most_recent:
+            return self.bucket
+        return bucket_after(self.bucket, step, stands, named, stays_from, self.declared)
 
     # --- rows of the step ---
 
-    def _layout(self) -> KeyLayout:
-        bucket, released = self.bucket, self.intake.released
-        keys = bucket.keys
-        remembered = None
-        if bucket.open_rows is not None:
-            first = pa.array(bucket.first)
-            remembered = [bucket.open_rows.column(name).take(first) for name in self.declared.keys]
-        key_of = key_numbers(remembered, released, self.declared.keys)
+    def _laid_out(self, names: Sequence[str]) -> Laid:
+        """The rows of the keys with new rows, with an expired timer, or which changed rules concern."""
+        bucket = self.bucket
         frees_rows = any(not self.records[name].is_active for name in bucket.rules)
-        due = np.full(len(keys.rows), self.finished or self.applied.touches_runs or frees_rows)
+        due = np.full(bucket.keys.count, self.applied.touches_runs or frees_rows)
         timers = self._timers(bucket)
         due[timers.key[(timers.at > self.known_before) & (timers.at <= self.intake.known_until)]] = True
-        return lay_out(keys, due, self._ordered(released), key_of)
+        searches = {name: search for name in names if (search := self._search_of(name)) is not None}
+        known_until, clock = self.intake.known_until, self.core.clock
+        layout = StepLayout(bucket, self.released, searches, self.declared, known_until, self.finished, clock)
+        laid = layout.lay_out(due)
+        self.rule_ns |= layout.rule_ns
+        return laid
 
-    def _ordered(self, released: pa.RecordBatch | None) -> Rows:
-        """The released rows by time, then by all declared columns: all rules see them in the same order."""
-        if released is None:
-            return np.empty(0, np.int64)
-        order = [OrderKey(released.column(name)) for name in self.declared.time]
-        ordered = order_rows(released.num_rows, (), order, lambda: released.columns).rows
-        return np.arange(released.num_rows) if ordered is None else ordered
-
-    def _rows(self, layout: KeyLayout) -> KeyRows:
-        pool = joined([self.bucket.open_rows, self.released])
-        if pool is None:
-            empty = self.declared.schema.empty_table()
-            columns = {name: empty.column(name).combine_chunks() for name in empty.column_names}
-            return KeyRows(columns, np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.int64))
-        laid_out = pool.take(pa.array(layout.rows))
-        columns = dict(zip(laid_out.schema.names, laid_out.columns, strict=True))
-        at_hand = np.zeros(len(layout.keys), np.int64)
-        is_remembered = layout.keys < len(self.bucket.rows)
-        at_hand[is_remembered] = self.bucket.rows[layout.keys[is_remembered]]
-        return KeyRows(columns, self.core.gate.times(laid_out), layout.key_at, at_hand, self.declared.settings)
-
-    def _numbered(self, layout: KeyLayout) -> None:
-        """Numbers the released rows that are equal in key and time. Ids tell them apart by these numbers."""
-        released = self.intake.released
-        if released is None:
-            return
-        new = layout.rows - int(self.bucket.rows.sum())
-        is_new = new >= 0
-        key_at = np.append(0, np.cumsum(is_new))[layout.key_at]
-        positions = new[is_new]
-        order = [released.column(name).take(pa.array(positions)) for name in self.declared.time]
-        ordinals = np.empty(released.num_rows, np.int64)
-        ordinals[positions] = tie_ordinals(order, key_at)
-        self.released = released.append_column(ORDINAL, pa.array(ordinals))
+    def _search_of(self, name: str) -> RuleSearch | None:
+        """None for a rule that `_searched` suspends."""
+        try:
+            return self.core.search_of(self.records[name].change)
+        except OstinatoError:
+            return None
 
     def _timers(self, bucket: RuleBucket) -> _Timers:
         """The times up to which rows must be known for the state of a key to change without new rows."""
-        attempts = bucket.attempts
-        if bucket.open_rows is None:
-            return _Timers(np.empty(0, np.int64), np.empty(0, np.int64))
-        times = self.core.gate.times(bucket.open_rows)
+        attempts, first_us = bucket.attempts, bucket.keys.first_us
         within = np.array([self._within_us(name) for name in bucket.rules], np.int64)[attempts.rule]
         timed = (attempts.open > 0) & (within < _NEVER)
-        last = bucket.first + bucket.rows
-        begins = times[(last[attempts.key] - attempts.open)[timed]]
+        begins = first_us[attempts.key[timed]] + attempts.began[timed]
         expires = np.minimum(begins, _NEVER - 1 - within[timed]) + within[timed]  # WITHIN ends the first open start
         is_quiet = attempts.quiet > 0
-        shows = times[bucket.first[attempts.key[is_quiet]]] + attempts.quiet[is_quiet]
+        shows = first_us[attempts.key[is_quiet]] + attempts.quiet[is_quiet]
         keys, at = [attempts.key[timed], attempts.key[is_quiet]], [expires, shows]
-        if self.declared.forget_us is not None:
-            keys.append(np.arange(len(bucket.rows)))
-            at.append(times[last - 1] + self.declared.forget_us)
+        if self.declared.forget_us is not None and bucket.keys.most_recent:
+            keys.append(np.arange(bucket.keys.count))
+            at.append(bucket.keys.last_us(self.core.gate) + self.declared.forget_us)
         return _Timers(np.concatenate(keys), np.concatenate(at))
 
     def _within_us(self, name: str) -> int:
@@ -205,25 +169,65 @@ class BucketStep:
 
     # --- one rule ---
 
-    def _searched(self, name: str, stored: StoredAttempts, rows: KeyRows) -> tuple[Standing, Rows] | None:
+    def _searched(
+        self, name: str, stored: StoredAttempts, step: StepRows, followed: Followed | None
+    ) -> tuple[Stands, Rows] | None:
         """Where the rule stands after the step, and the rows that it needs; None if it was suspended."""
-        change = self.records[name].change
+        change, rows = self.records[name].change, step.rows
         try:
             search = self.core.search_of(change)
             standing = self._standing(name, stored, rows)
             self._tell_change(name, stored, rows, standing)
             if not rows.count:
-                return standing, rows.key_at[1:]
-            outcome = search.run(rows, standing, self.intake.known_until, self.ended)
+                return Stands(search, standing, np.full(len(rows.missing), NO_TIME)), rows.key_at[1:]
+            outcome = self._outcome(name, search, standing, stored, step, followed)
             outcome = self._with_suppressed(search.rule, rows, outcome)
             self._add_outcome(search.rule, rows, outcome)
-            self._check_bytes(search, rows, outcome.needed_from, name, stored)
+            self._check_bytes(search, step, outcome.needed_from, name, stored)
         except Exception as error:
             self.records[name] = RuleRecord(change, suspended=True)
             self.suspended.append(name)
             self.output.add_report(reports.suspended(change, as_error_of_rule(error)))
             return None
-        return outcome.standing, outcome.needed_from
+        return self._stands(name, search, outcome.standing, stored, rows), outcome.needed_from
+
+    def _outcome(
+        self,
+        name: str,
+        search: RuleSearch,
+        standing: Standing,
+        stored: StoredAttempts,
+        step: StepRows,
+        followed: Followed | None,
+    ) -> RuleOutcome:
+        """The outcome of searching the keys. Where open starts are only followed, the rule finds nothing."""
+        rows, known_until = step.rows, self.intake.known_until
+        if followed is None or not followed.keys.any():
+            return search.run(rows, standing, known_until, self.ended)
+        follows, end = followed.keys, rows.key_at[1:]
+        beside = standing._replace(start=np.where(follows, end, standing.start))
+        outcome = search.run(rows, beside, known_until, self.ended, ~follows)
+        before = standing._replace(reported_until=end, live=followed.live)
+        merged = (np.where(follows, old, new) for old, new in zip(before, outcome.standing, strict=True))
+        kept = search.kept_rows(self.bucket.keys.rows, stored.of_rule(name))
+        needed_from = outcome.needed_from.copy()
+        needed_from[follows] = rows.stored_end[follows] - kept[step.keys[follows]]
+        return replace(outcome, standing=Standing(*merged), needed_from=needed_from)
+
+    def _stands(
+        self, name: str, search: RuleSearch, standing: Standing, stored: StoredAttempts, rows: KeyRows
+    ) -> Stands:
+        """With the times of the first open starts. Those of starts that aren't here are known from before."""
+        began_us = np.full(len(rows.missing), NO_TIME)
+        if search.within_us is not None:
+            is_open = standing.start < rows.key_at[1:]
+            is_here = is_open & (standing.start >= rows.key_at[:-1])
+            began_us[is_here] = rows.times[standing.start[is_here]]
+            attempts, position = stored.laid_out(name)
+            of_stored = np.full(len(began_us), NO_TIME)
+            of_stored[position] = stored.first_us[attempts.key] + attempts.began
+            began_us = np.where(is_open & ~is_here, of_stored, began_us)
+        return Stands(search, standing, began_us)
 
     def _with_suppressed(self, rule: CompiledRule, rows: KeyRows, outcome: RuleOutcome) -> RuleOutcome:
         """Marks suppressed matches. A key stays in the state until it isn't quiet any more."""
@@ -275,16 +279,20 @@ class BucketStep:
         return standing_at(before.start, np.maximum(before.visible_from, before.start - old.rows_before))
 
     def _check_bytes(
-        self, search: RuleSearch, rows: KeyRows, needed_from: Rows, name: str, stored: StoredAttempts
+        self, search: RuleSearch, step: StepRows, needed_from: Rows, name: str, stored: StoredAttempts
     ) -> None:
         """Raises RULE_STATE_TOO_LARGE if the rows that the rule keeps take more bytes than its limit."""
         if self.finished:
             return
-        taken, most = rows.bytes_from(needed_from), search.rule.max_state_bytes
+        most, kept = search.rule.max_state_bytes, np.zeros(self.bucket.keys.count, np.int64)
         if stored.is_elsewhere.any():
-            kept = np.where(stored.is_elsewhere, search.kept_rows(self.bucket.rows, stored.of_rule(name)), 0)
-            end = self.bucket.first + self.bucket.rows
-            taken += float((self._stored_bytes_until[end] - self._stored_bytes_until[end - kept]).sum())
+            of_all = search.kept_rows(self.bucket.keys.rows, stored.of_rule(name))
+            kept = np.where(stored.is_elsewhere, of_all, 0)
+        at_most = int(self.bucket.keys.state_bytes[kept > 0].sum())
+        at_most += int(self._bytes_of(step)[needed_from < step.rows.key_at[1:]].sum())
+        if at_most <= most:
+            return
+        taken = self._exact_bytes(step, needed_from, kept)
         if taken > most:
             raise MatchError(
                 "RULE_STATE_TOO_LARGE",
@@ -292,11 +300,32 @@ class BucketStep:
                 hint="bound the pattern with WITHIN, tighten DEFINE, use a smaller PREV, or raise max_state_bytes",
             )
 
+    def _bytes_of(self, step: StepRows) -> Rows:
+        """At most so many bytes may stay of each laid-out key."""
+        if self._most_bytes is None:
+            self._most_bytes = step.bytes_from(step.rows.key_at[:-1], self.bucket.keys)
+        return self._most_bytes
+
+    def _exact_bytes(self, step: StepRows, needed_from: Rows, kept: Rows) -> float:
+        """The bytes of the laid-out keys from `needed_from` on, and of the last `kept` rows of each stored key."""
+        rows, keys = step.rows, self.bucket.keys
+        taken = float(rows.bytes_from(np.maximum(needed_from, rows.key_at[:-1])).sum())
+        end = np.cumsum(keys.rows)
+        older = np.maximum(rows.key_at[:-1] - needed_from, 0)
+        chosen = np.flatnonzero(older)
+        older_end = end[step.keys[chosen]] - rows.stored[chosen]
+        begin = np.concatenate([end - kept, older_end - older[chosen]])
+        until = np.concatenate([end, older_end])
+        if (until > begin).any():
+            taken += float((self._stored_bytes_until[until] - self._stored_bytes_until[begin]).sum())
+        return taken
+
     @cached_property
     def _stored_bytes_until(self) -> NDArray[np.float64]:
-        """For each stored row, and for the end, the bytes of all rows before it."""
-        columns = [] if self.bucket.open_rows is None else self.bucket.open_rows.columns
-        return bytes_until(columns, int(self.bucket.rows.sum()))
+        """For each stored row, and for the end, the bytes of all rows before it. Reads the segments."""
+        count = self.bucket.keys.count
+        rows = self.bucket.rows_of(np.arange(count), self.declared)
+        return bytes_until([] if rows is None else rows.columns, 0 if rows is None else rows.num_rows)
 
     # --- changes ---
 
@@ -307,16 +336,19 @@ class BucketStep:
                 self.output.add_report(reports.removed_in_vain(self.records[name].change))
         if not self.applied.removed:
             return
-        no_rows = np.empty(0, np.int64)
-        all_keys = lay_out(self.bucket.keys, np.ones(len(self.bucket.rows), np.bool_), no_rows, no_rows)
+        all_keys = np.arange(self.bucket.keys.count)
         stored = StoredAttempts(self.bucket, all_keys)
         for name, before in sorted(self.applied.removed.items()):
             open_keys = int((stored.of_rule(name).open > 0).sum())
             change = self.records[name].change
             if open_keys and change.options.at_end == "finish":
-                self._finish_removed(name, before, stored, self._rows(all_keys))
+                self._finish_removed(name, before, stored, self._all_rows())
             if self.tells or open_keys:
                 self.output.add_report(reports.removed(change, open_keys))
+
+    def _all_rows(self) -> KeyRows:
+        keys = self.bucket.keys
+        return lay_out_rows(self.bucket, np.arange(keys.count), keys.has_older_rows, NO_ROWS, self.declared)
 
     def _finish_removed(self, name: str, before: RuleChange, stored: StoredAttempts, rows: KeyRows) -> None:
         """The rows that the end of input would give for the stored rows."""
@@ -342,57 +374,3 @@ class BucketStep:
             return
         if self.tells or open_keys:
             self.output.add_report(report)
-
-    # --- the bucket after the step ---
-
-    def _after(self, layout: KeyLayout, rows: KeyRows, standings: dict[str, Standing], stays_from: Rows) -> RuleBucket:
-        bucket = self.bucket
-        # A rule that was suspended in this step is named once more: the next step frees its rows of all keys.
-        names = (*standings, *self.suspended)
-        if not len(layout.keys) and names == bucket.rules:
-            return bucket
-        remembered = len(bucket.rows)
-        untouched = np.ones(remembered, np.bool_)
-        untouched[layout.keys[layout.keys < remembered]] = False
-        stays_from = np.where(self.ended, rows.key_at[1:], stays_from)
-        stay = rows.key_at[1:] - stays_from
-        kept = np.flatnonzero(stay > 0)
-        new_number = np.full(remembered, -1)
-        new_number[untouched] = np.arange(int(untouched.sum()))
-        parts = [self._untouched_attempts(tuple(standings), new_number)]
-        numbers = int(untouched.sum()) + np.arange(len(kept))
-        for number, standing in enumerate(standings.values()):
-            parts.append(attempts_of(number, numbers, standing, rows, stays_from, kept))
-        first = bucket.first[untouched]
-        chosen = np.concatenate(
-            [ranges(first, bucket.rows[untouched]), layout.rows[ranges(stays_from[kept], stay[kept])]]
-        )
-        pool = joined([bucket.open_rows, self.released])
-        left = pool.take(pa.array(chosen)) if pool is not None and len(chosen) else None
-        is_new = layout.keys[kept] >= remembered
-        segment = np.where(is_new, bucket.next_number + np.cumsum(is_new) - 1, 0)
-        segment[~is_new] = bucket.segment[layout.keys[kept[~is_new]]]
-        after = RuleBucket(
-            bucket.digest,
-            names,
-            np.concatenate([bucket.rows[untouched], stay[kept]]),
-            np.concatenate([bucket.segment[untouched], segment]),
-            Attempts.joined(parts),
-            left,
-            bucket.stored_rows,
-            bucket.next_number + int(is_new.sum()),
-            bucket.segments,
-        )
-        new = np.minimum(stay, rows.key_at[1:] - rows.stored_end)[kept]
-        appended = layout.rows[ranges(rows.key_at[1:][kept] - new, new)]
-        added = pool.take(pa.array(appended)) if pool is not None and len(appended) else None
-        return after.with_rows(added, np.repeat(segment, new))
-
-    def _untouched_attempts(self, names: tuple[str, ...], new_number: Rows) -> Attempts:
-        """The attempts on keys that weren't laid out, with the new numbers of rules and keys."""
-        attempts = self.bucket.attempts
-        new_rule = np.array([names.index(name) if name in names else -1 for name in self.bucket.rules], np.int64)
-        if not len(attempts.key):
-            return attempts
-        moved = attempts._replace(rule=new_rule[attempts.rule], key=new_number[attempts.key])
-        return moved.select((moved.rule >= 0) & (moved.key >= 0))

@@ -55,7 +55,9 @@ def kept_keys(core: RulesCore, state: BucketState, rules: bytes) -> pa.Table:
         except OstinatoError:  # the next step suspends it
             continue
         of_rule = {"rule": name, "version": record.change.version}
-        found += [of_rule | kept._asdict() for kept in _of_rule(search, bucket.rows, bucket.attempts.of_rule(number))]
+        found += [
+            of_rule | kept._asdict() for kept in _of_rule(search, bucket.keys.rows, bucket.attempts.of_rule(number))
+        ]
     waiting = read_rows(state.waiting, Section.WAITING_ROWS)
     if waiting is not None:
         found.append({"reason": WAITING, "keys": _only_waiting(core, bucket, waiting), "rows": waiting.num_rows})
@@ -83,10 +85,7 @@ def _of_rule(search: RuleSearch, stored: Rows, attempts: Attempts) -> Iterator[_
 
 def _only_waiting(core: RulesCore, bucket: RuleBucket, waiting: pa.RecordBatch) -> int:
     """The number of keys all of whose rows wait for the watermark."""
-    names, remembered = core.declared.keys, None
+    keys = bucket.keys
     with reading("the rows in the state of this stream"):
-        if bucket.open_rows is not None:
-            first = pa.array(bucket.first)
-            remembered = [bucket.open_rows.column(name).take(first) for name in names]
-        numbers = np.unique(key_numbers(remembered, waiting, names))
-    return int((numbers >= len(bucket.rows)).sum())
+        numbers = np.unique(key_numbers(keys.values if keys.count else None, waiting, core.declared.keys))
+    return int((numbers >= keys.count).sum())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from ostinato.expressions.syntax import Column
 from ostinato.expressions.types import Settings, normalise
 from ostinato.expressions.values.vectors import Vector, from_arrow
 from ostinato.rows.batches import Batch, Mask
-from ostinato.rule_sets.row_bytes import row_bytes
+from ostinato.rule_sets.row_bytes import bytes_until
 from ostinato.streams.bucket_state import Rows
 
 
@@ -28,7 +28,11 @@ class RowConditions:
 
 
 class KeyRows:
-    """The rows of some keys in the order of matching; stored rows of a key come before its new ones."""
+    """The rows of some keys in the order of matching; stored rows of a key come before its new ones.
+
+    Not all stored rows of a key need be here, but always its last ones. Rows that aren't here have numbers, too: those
+    before the number of the key's first row.
+    """
 
     def __init__(
         self,
@@ -36,16 +40,20 @@ class KeyRows:
         times: NDArray[np.int64],
         key_at: Rows,
         stored: Rows,
+        missing: Rows,
         settings: Settings = Settings(),
     ) -> None:
-        """`stored` is the number of stored rows of each key."""
+        """For each key, `stored` is the number of its stored rows that are here, `missing` of those that aren't."""
         self.columns = columns
         self.times = times
         self.key_at = key_at
         self.stored = stored
+        self.missing = missing
         self.settings = settings
         self.count = int(key_at[-1])
         self.stored_end = key_at[:-1] + stored
+        self.first_stored = key_at[:-1] - missing
+        """The number of each key's first stored row, which need not be here."""
         self._bytes_until: NDArray[np.float64] | None = None
         self._vectors: dict[str, Vector] = {}
         self._masks: dict[str, Mask] = {}
@@ -70,11 +78,11 @@ class KeyRows:
         masks = [ready.mask(leaf, len(rows)) for _, ready in conditions.masks]
         return Batch(len(rows), {**columns, **arrays}, masks)
 
-    def bytes_from(self, start: Rows) -> float:
-        """The bytes of all rows of each key from its `start` on."""
+    def bytes_from(self, start: Rows) -> NDArray[np.float64]:
+        """The bytes of all rows of each key from its `start` on, which must be here."""
         if self._bytes_until is None:
             self._bytes_until = bytes_until(self.columns.values(), self.count)
-        return float((self._bytes_until[self.key_at[1:]] - self._bytes_until[start]).sum())
+        return self._bytes_until[self.key_at[1:]] - self._bytes_until[start]
 
     def _leaf(self, node: object) -> Vector | None:
         if not isinstance(node, Column) or node.name not in self.columns:
@@ -83,11 +91,6 @@ class KeyRows:
             column = self.columns[node.name]
             self._vectors[node.name] = from_arrow(column, normalise(column.type, self.settings))
         return self._vectors[node.name]
-
-
-def bytes_until(columns: Iterable[pa.Array], count: int) -> NDArray[np.float64]:
-    """For each row, and for the end, the bytes of all rows before it."""
-    return np.append(0, np.cumsum(np.sum([np.zeros(count), *map(row_bytes, columns)], axis=0)))
 
 
 class ChosenRows(Mapping[str, pa.Array]):

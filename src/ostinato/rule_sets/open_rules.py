@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from ostinato.clause.stream.key_layout import lay_out
 from ostinato.errors import OstinatoError
 from ostinato.rule_sets.bucket_layout import StoredAttempts
 from ostinato.rule_sets.key_rows import KeyRows
 from ostinato.rule_sets.rule_set import RuleRecord
 from ostinato.rule_sets.standings import stored_standing
+from ostinato.rule_sets.step_rows import NO_ROWS, lay_out_rows
 from ostinato.streams.bucket_state import BucketState, read_header
 
 if TYPE_CHECKING:
@@ -36,14 +36,10 @@ def open_rules(core: RulesCore, state: BucketState, rules: bytes) -> pa.Table:
     """The rules of one bucket that are in force or suspended."""
     header, _ = read_header(state, core.fingerprint)
     bucket, known = core.opened(header, state, lambda: rules)
-    no_rows = np.empty(0, np.int64)
-    layout = lay_out(bucket.keys, np.ones(len(bucket.rows), np.bool_), no_rows, no_rows)
-    stored = StoredAttempts(bucket, layout)
-    rows = None
-    if bucket.open_rows is not None:
-        columns = dict(zip(bucket.open_rows.schema.names, bucket.open_rows.columns, strict=True))
-        times = core.gate.times(bucket.open_rows)
-        rows = KeyRows(columns, times, layout.key_at, bucket.rows, core.declared.settings)
+    keys = np.arange(bucket.keys.count)
+    stored, rows = StoredAttempts(bucket, keys), None
+    if len(keys):
+        rows = lay_out_rows(bucket, keys, bucket.keys.has_older_rows, NO_ROWS, core.declared)
     found = [
         row
         for _, record in sorted(known.records.items())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,3 +34,8 @@ def row_bytes(column: pa.Array) -> NDArray[np.float64]:
     elif not pa.types.is_null(kind):
         sizes += kind.bit_width / 8
     return sizes
+
+
+def bytes_until(columns: Iterable[pa.Array], count: int) -> NDArray[np.float64]:
+    """For each row, and for the end, the bytes of all rows before it."""
+    return np.append(0, np.cumsum(np.sum([np.zeros(count), *map(row_bytes, columns)], axis=0)))

@@ -11,10 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ostinato.clause.matching.row_failures import RowFailures
 from ostinato.clause.matching.spans import keys_of
+from ostinato.clause.plan.slicing import margins_of
+from ostinato.clause.stream.live_states import DECIDED, LiveStates
 from ostinato.clause.stream.open_runs import states_reached
+from ostinato.clause.stream.searched_again import why_searched_again
 from ostinato.clause.stream.stream_search import NO_RESULTS, Needs, StreamSearch
-from ostinato.clause.task.clause_worker import Worker
+from ostinato.clause.task.clause_worker import Window, Worker
 from ostinato.clause.task.located_errors import located
 from ostinato.errors import MatchError
 from ostinato.expressions.evaluate import PreparedExpression
@@ -31,6 +35,7 @@ from ostinato.rule_sets.compiled_rule import CompiledRule
 from ostinato.rule_sets.key_rows import KeyRows, RowConditions, chosen
 from ostinato.rule_sets.standings import Standing
 from ostinato.streams.bucket_state import RememberedKeys, Rows
+from ostinato.streams.stream_settings import StreamSettings
 
 FAILED_ROW = f"{PREFIX}failed_row"
 """The number of a row at which a condition over several rows failed."""
@@ -50,7 +55,7 @@ class RuleOutcome:
     over the row alone fails. At others, conditions over several rows that fail count as not true."""
 
 
-class _View(NamedTuple):
+class View(NamedTuple):
     """The rows that a rule sees in the keys that it searches."""
 
     visible: Rows
@@ -92,6 +97,9 @@ class RuleSearch:
             {name: (text, plan.inputs[name]) for name, text in computed.items()} | self._order_input(),
         )
         self._first_conditions = self._of_first_rows()
+        searches_again = why_searched_again(plan.plan, StreamSettings()) is not None
+        self.live = None if searches_again else LiveStates(plan.plan)
+        """Follows open starts; None: each step searches them again."""
 
     def _order_input(self) -> dict[str, tuple[str, PreparedExpression]]:
         """For a funnel: the column that orders events of one time."""
@@ -126,10 +134,26 @@ class RuleSearch:
         conditions = frozenset(self.rule.plan.plan.state_conditions[state].row for state in nfa.elsewhere)
         return conditions if min(conditions) >= 0 else None
 
-    def run(self, rows: KeyRows, standing: Standing, known_until: int, ended: Mask) -> RuleOutcome:
-        """`ended`: whether no row follows in a key. Raises MatchError where the search itself fails: a limit, or a
-        SKIP TO without its row."""
-        seen = self._view(rows, standing)
+    @property
+    def recent_rows(self) -> int:
+        """The number of last rows of a key that a step may read beside its new rows if no start is open there."""
+        before = max(margins_of(self.rule.plan.plan).before, self.search.needs.before)
+        return max(before, int(self.search.needs.numbers), int(self.rule.suppression is not None))
+
+    def sees_all(self, rows: KeyRows) -> bool:
+        """Whether the rule can evaluate all these rows."""
+        try:
+            rows.evaluated(self.conditions)
+        except Exception:  # the search tells of it
+            return False
+        return True
+
+    def run(
+        self, rows: KeyRows, standing: Standing, known_until: int, ended: Mask, searched: Mask | None = None
+    ) -> RuleOutcome:
+        """`ended`: whether no row follows in a key. `searched` are the keys to search; None: all. Raises MatchError
+        where the search itself fails: a limit, or a SKIP TO without its row."""
+        seen = self.view(rows, standing, searched)
         if seen is None:
             return _nothing(rows, standing)
         visible, view, view_at = seen.visible, seen.view, seen.view_at
@@ -161,8 +185,9 @@ class RuleSearch:
             view[remembered] = needed[remembered] + values
             return in_rows(view)
 
-        number = np.zeros(len(first), np.int64)
+        number, live = np.zeros(len(first), np.int64), np.zeros(len(first), np.int64)
         number[remembered] = found.keys.number
+        live[remembered] = self._live(window, keys, found.keys, needed[remembered], view_at[1:][remembered])
         return RuleOutcome(
             results,
             found.count,
@@ -171,12 +196,24 @@ class RuleSearch:
                 of_keys(found.keys.start),
                 number,
                 of_keys(found.keys.reported_until) if self.search.at_once else rows.key_at[1:],
-                of_keys(found.keys.covered_until) if self.search.shows_unmatched else rows.key_at[:-1],
+                of_keys(found.keys.covered_until) if self.search.shows_unmatched else rows.first_stored,
                 standing.quiet_until,
+                live,
             ),
             in_rows(needed) if self.rule.order is None else _first_rows(view, needed, view_at, rows),
             failed,
         )
+
+    def _live(self, window: Window, keys: RememberedKeys, left: RememberedKeys, first: Rows, end: Rows) -> Rows:
+        """The live states of the first open starts that a search of `keys` left in keys with the rows `first:end`."""
+        result = np.full(len(first), DECIDED)
+        is_open = left.start < left.rows
+        if self.live is not None and is_open.any():
+            window = self.search.growing(window, np.ones(len(keys.rows), np.bool_), keys)
+            symbols = self.search.worker.symbols(replace(window, failures=RowFailures()))  # the search has told of them
+            begin = np.where(left.start == 0, self.live.at_start, self.live.elsewhere)
+            result[is_open] = self.live.walk(begin[is_open], symbols, (first + left.start)[is_open], end[is_open])
+        return result
 
     def _without_failed(self, found: OutputRows, view: Rows) -> tuple[OutputRows, dict[int, str]]:
         """The output rows, and the errors of rows at which conditions over several rows failed."""
@@ -207,7 +244,7 @@ class RuleSearch:
     def states(self, rows: KeyRows, standing: Standing) -> NDArray[np.bool_]:
         """For each key the states that may consume the next row; none for a key without an open start."""
         count = len(self.rule.plan.plan.nfa.states)
-        seen = self._view(rows, standing)
+        seen = self.view(rows, standing)
         if seen is None:
             return np.zeros((len(rows.stored), count), np.bool_)
         window = self.search.worker.window(seen.batch, Ordered(None, seen.view_at))
@@ -220,7 +257,7 @@ class RuleSearch:
 
     def first_open_rows(self, rows: KeyRows, standing: Standing) -> Rows:
         """The first row of each key, in the order of the stream, among those from the rule's open start on."""
-        seen = None if self.rule.order is None else self._view(rows, standing)
+        seen = None if self.rule.order is None else self.view(rows, standing)
         if seen is None:
             return standing.start
         begin = np.searchsorted(seen.visible, standing.start)
@@ -236,22 +273,25 @@ class RuleSearch:
         own: Rows = np.minimum(kept, visible)
         return own
 
-    def _view(self, rows: KeyRows, standing: Standing) -> _View | None:
-        """The rows to search; None if no key may have a match."""
+    def view(self, rows: KeyRows, standing: Standing, searched: Mask | None = None) -> View | None:
+        """The rows to search; None if no key may have a match. `searched` are the keys to search; None: all."""
         visible, batch, failed = self._evaluated(rows, standing)
         at = np.searchsorted(visible, rows.key_at)
         begin = self._own_rows_begin(visible, at, standing)
-        count = np.where(self._must_search(rows, standing, batch, begin, at[1:]), at[1:] - begin, 0)
+        must_search = self._must_search(rows, standing, batch, begin, at[1:])
+        if searched is not None:
+            must_search = must_search & searched
+        count = np.where(must_search, at[1:] - begin, 0)
         if not count.any() and not failed:
             return None
         if int(count.sum()) < len(visible):
-            searched = ranges(begin, count)
-            visible, batch = visible[searched], chosen(batch, searched)
+            in_view = ranges(begin, count)
+            visible, batch = visible[in_view], chosen(batch, in_view)
         view_at = np.searchsorted(visible, rows.key_at)
         if self.rule.order is None:
-            return _View(visible, visible, view_at, batch, failed)
+            return View(visible, visible, view_at, batch, failed)
         position = self._in_order(batch, view_at)
-        return _View(visible, visible[position], view_at, chosen(batch, position), failed)
+        return View(visible, visible[position], view_at, chosen(batch, position), failed)
 
     def _evaluated(self, rows: KeyRows, standing: Standing) -> tuple[Rows, Batch, dict[int, MatchError]]:
         """The rows that the rule sees, evaluated, and the new rows that can't be evaluated."""
@@ -316,5 +356,6 @@ def _nothing(rows: KeyRows, standing: Standing) -> RuleOutcome:
     """The outcome if no key may have a match: the rule needs no row."""
     end = rows.key_at[1:]
     visible_from = np.minimum(standing.visible_from, end)
-    after = Standing(visible_from, end, np.zeros_like(end), end, rows.key_at[:-1], standing.quiet_until)
+    none = np.zeros_like(end)
+    after = Standing(visible_from, end, none, end, rows.first_stored, standing.quiet_until, none)
     return RuleOutcome(NO_RESULTS, 0, after, end, {})

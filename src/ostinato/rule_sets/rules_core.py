@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from ostinato.kernels.clock import Clock, ThreadClock
-from ostinato.rows.column_names import ORDINAL
 from ostinato.rule_sets.bucket_layout import RuleBucket, header_of, read_bucket
 from ostinato.rule_sets.bucket_step import BucketStep
 from ostinato.rule_sets.declaration import Declaration
@@ -109,7 +108,7 @@ class RulesCore:
             late_rows=intake.late_rows,
             matches=step.matches,
             open_runs=int((after.attempts.open > 0).sum()),
-            buffered_rows=int(after.rows.sum()) + intake.waiting_rows,
+            buffered_rows=int(after.keys.rows.sum()) + intake.waiting_rows,
             forgotten_keys=step.forgotten_keys,
             **self._kept_for_past(after, rules_after),
         )
@@ -125,7 +124,7 @@ class RulesCore:
             if record.is_active:
                 search = self.search_of(record.change)
                 count = f"kept_for_{search.needs.kept_for.name.lower()}"
-                keys = keys_kept_for_past(search, bucket.rows, bucket.attempts.of_rule(number))
+                keys = keys_kept_for_past(search, bucket.keys.rows, bucket.attempts.of_rule(number))
                 kept[count] = kept.get(count, 0) + keys
         return kept
 
@@ -141,12 +140,9 @@ class RulesCore:
         self, header: pa.RecordBatch | None, state: BucketState, read_rules: Callable[[], bytes]
     ) -> tuple[RuleBucket, RuleSet]:
         """The bucket, and its rules. Raises STATE_FORMAT if they don't belong together."""
-        bucket = read_bucket(header, state.open_rows)
+        bucket = read_bucket(header, state.open_rows, self.declared)
         rules = self._rules_of(bucket.digest, read_rules)
         check(set(bucket.rules) <= set(rules.records), RULES_IN_STATE, "rules of a bucket are missing")
-        if bucket.open_rows is not None:
-            columns = self._columns | {ORDINAL: pa.int64()}
-            check_columns_are(bucket.open_rows, columns, "a segment of open rows in the state of this stream")
         return bucket, rules
 
     @property

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.clause.stream.live_states import DECIDED, LiveStates
-from ostinato.clause.stream.numbered_rows import IN_HEADER, MORE, SEGMENT, last_rows
+from ostinato.clause.stream.numbered_rows import IN_HEADER, MORE, rows_of_keys
 from ostinato.rows.matches import ranges
 from ostinato.streams.bucket_state import (
     BucketState,
@@ -234,23 +234,11 @@ class BucketLayout:
 
     def rows_of(self, segments: Iterable[bytes], table: KeyTable, chosen: Rows) -> pa.RecordBatch | None:
         """All rows of these keys, key after key, from the header and the segments."""
-        stored = chosen[table.segment[chosen] != IN_HEADER]
-        counts = table.keys.rows[stored]
-        from_segments = last_rows(segments, table.segment[stored], counts)
-        recent = table.recent
-        if len(stored) == len(chosen):
-            return from_segments
         few = chosen[table.segment[chosen] == IN_HEADER]
-        from_header = None if recent is None else recent.take(pa.array(table.recent_of(few)))
-        if from_segments is not None and from_header is not None:
-            check(from_segments.schema == from_header.schema, SEGMENT, "it has other columns than the header")
-        pool = joined([from_segments, from_header])
-        if pool is None or not len(stored):
-            return pool
-        order = np.concatenate([np.repeat(stored, counts), np.repeat(few, table.keys.rows[few])])
-        position = np.empty(table.count, np.int64)
-        position[chosen] = np.arange(len(chosen))
-        return pool.take(pa.array(np.argsort(position[order], kind="stable")))
+        in_header = table.recent
+        if in_header is not None and len(few) < table.count:
+            in_header = in_header.take(pa.array(table.recent_of(few)))
+        return rows_of_keys(segments, table.segment[chosen], table.keys.rows[chosen], in_header)
 
 
 def is_appended(state: BucketState, query: str) -> bool:

@@ -46,6 +46,26 @@ def segment_of(rows: Sequence[tuple[pa.RecordBatch | None, NDArray[np.int64]]]) 
     return () if batch is None else (seal(to_bytes(batch), Section.OPEN_ROWS),)
 
 
+def rows_of_keys(
+    segments: Iterable[bytes], numbers: Rows, counts: Rows, in_header: pa.RecordBatch | None
+) -> pa.RecordBatch | None:
+    """All rows of these keys, key after key. `in_header` has the rows of those with the number IN_HEADER."""
+    is_stored = numbers != IN_HEADER
+    from_segments = last_rows(segments, numbers[is_stored], counts[is_stored])
+    if is_stored.all():
+        return from_segments
+    if from_segments is not None and in_header is not None:
+        check(from_segments.schema == in_header.schema, SEGMENT, "it has other columns than the header")
+    pool = joined([from_segments, in_header])
+    if pool is None or not is_stored.any():
+        return pool
+    key = np.arange(len(numbers))
+    of_row = np.concatenate(
+        [np.repeat(key[is_stored], counts[is_stored]), np.repeat(key[~is_stored], counts[~is_stored])]
+    )
+    return pool.take(pa.array(np.argsort(of_row, kind="stable")))
+
+
 def last_rows(segments: Iterable[bytes], numbers: Rows, counts: Rows) -> pa.RecordBatch | None:
     """The last `counts[i]` rows with key number `numbers[i]`, key after key."""
     if not len(numbers):
