@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame
@@ -47,6 +48,10 @@ source.run(changing(source))
 def fill(source: Source) -> None:
     """One file of rows and one file of changes for each batch."""
     source.add(*pieces(trades(), 100, 200, 300, 400, 500))
+    add_changes(source)
+
+
+def add_changes(source: Source) -> None:
     folder = source.folder / "rules"
     folder.mkdir()
     for number, changes in enumerate(CHANGES):
@@ -55,10 +60,10 @@ def fill(source: Source) -> None:
         os.utime(file, (1_700_000_000 + number, 1_700_000_000 + number))
 
 
-def changing(source: Source) -> DataFrame:
+def changing(source: Source, **options: Any) -> DataFrame:
     schema = "id string, version long, text string, enabled boolean, options string"
     log = source.session.readStream.schema(schema).option("maxFilesPerTrigger", 1).json(str(source.folder / "rules"))
-    return ost.rules(source.read(), log, keys="symbol", time=["ts", "id"], buckets=4)
+    return ost.rules(source.read(), log, keys="symbol", time=["ts", "id"], buckets=4, **options)
 
 
 @pytest.mark.timeout(600)  # two processes with kernels of their own
