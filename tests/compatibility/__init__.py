@@ -40,7 +40,7 @@ SECTIONS = (
     "Functions",
     "Types, literals and operators",
 )
-_MEASURE = """PARTITION BY symbol ORDER BY day MEASURES {} AS value PATTERN (START_ROW DOWN+ UP+)
+WITH_MEASURES = """PARTITION BY symbol ORDER BY day MEASURES {} PATTERN (START_ROW DOWN+ UP+)
 DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price)"""
 
 
@@ -53,7 +53,7 @@ class Line:
     construct: str
     text: str
     letters: str | None = None
-    hides_key: bool = False
+    is_measure: bool = False
     expect: str | None = None
     note: str = ""
     write: str | None = None
@@ -82,8 +82,8 @@ class Line:
 
     def shown(self, result: pa.Table) -> str:
         """The rows as `expect` writes them."""
-        rows = result.drop_columns(["symbol"]) if self.hides_key else result
-        return "\n".join(" | ".join(map(_shown, row.values())) for row in rows.to_pylist())
+        rows = result.drop_columns(["symbol"]) if self.is_measure else result
+        return "\n".join(" | ".join(map(shown_value, row.values())) for row in rows.to_pylist())
 
 
 def ticker() -> pa.Table:
@@ -101,11 +101,11 @@ def ticker() -> pa.Table:
     )
 
 
-def _shown(value: Any) -> str:
+def shown_value(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "NULL", True: "true", False: "false"}[value]
     if isinstance(value, list):
-        return f"[{', '.join(map(_shown, value))}]"
+        return f"[{', '.join(map(shown_value, value))}]"
     return str(value)
 
 
@@ -144,13 +144,13 @@ def _line(engine: str, entry: dict[str, Any]) -> Line:
     known = {*Line.__slots__, "engines", "measure", "pattern", "clause", "query"}
     assert not set(entry) - known, f"unknown keys {set(entry) - known} in {entry}"
     if "measure" in entry:
-        rest["construct"], text = entry["measure"], _MEASURE.format(entry["measure"])
+        rest["construct"], text = entry["measure"], WITH_MEASURES.format(f"{entry['measure']} AS value")
     elif "pattern" in entry:
         rest["construct"], text = entry["pattern"], _letters(entry["pattern"])
     else:
         text = (entry.get("clause") or entry["query"]).strip()
         assert entry["construct"] in text, f"{entry['construct']} isn't in {text}"
-    return Line(engine=engine, text=text, hides_key="measure" in entry, expect=expect, **rest)
+    return Line(engine=engine, text=text, is_measure="measure" in entry, expect=expect, **rest)
 
 
 def _letters(pattern: str) -> str:

@@ -80,6 +80,7 @@ _FUNCTIONS = {
     "div0null": "write if(coalesce(b, 0) = 0, 0, a / nullif(b, 0))",
     "zeroifnull": "write coalesce(x, 0)",
     "nullifzero": "write nullif(x, 0)",
+    "charindex": "write locate(part, text)",
     "square": "write x * x",
     "booland": "write a AND b",
     "boolor": "write a OR b",

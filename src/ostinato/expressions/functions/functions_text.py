@@ -276,7 +276,6 @@ TEXT: dict[str, FunctionRule] = {
     "instr": _function("tt", t.INT32, lambda text, substring: text.find(substring) + 1),
     "locate": _function("ttn", t.INT32, _locate, least=2),
     "position": _function("ttn", t.INT32, _locate, least=2),
-    "charindex": _function("ttn", t.INT32, _locate, least=2),
     "startswith": _holds(pc.starts_with, str.startswith),
     "endswith": _holds(pc.ends_with, str.endswith),
     "contains": _holds(pc.match_substring, lambda text, substring: substring in text),
