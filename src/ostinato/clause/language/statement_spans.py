@@ -11,11 +11,13 @@ from typing import TypeVar
 
 from ostinato.errors import QueryError, Span
 from ostinato.expressions.lexer import Kind, tokenize
+from ostinato.expressions.render import quote
 from ostinato.expressions.types import Settings
 
 END_OF_FROM = frozenset("WHERE GROUP HAVING ORDER LIMIT OFFSET WINDOW CLUSTER DISTRIBUTE SORT QUALIFY".split())
 SET_OPERATIONS = frozenset("UNION INTERSECT EXCEPT MINUS".split())
-_END_OF_RELATION = frozenset("ON USING TABLESAMPLE PIVOT UNPIVOT".split())
+_END_OF_RELATION = frozenset("ON USING PIVOT UNPIVOT".split())
+_OF_SAMPLE = frozenset({"TABLESAMPLE", "REPEATABLE"})
 _STARTS_OF_QUERY = frozenset("SELECT WITH FROM TABLE MAP REDUCE".split())
 MAX_NESTING = 100
 """How deep WITH may stand inside parentheses."""
@@ -23,6 +25,7 @@ NO_ALIAS = (
     END_OF_FROM
     | SET_OPERATIONS
     | _END_OF_RELATION
+    | _OF_SAMPLE
     | frozenset(
         "JOIN INNER LEFT RIGHT FULL CROSS NATURAL OUTER ANTI SEMI LATERAL SELECT MATCH_RECOGNIZE FOR VERSION".split()
     )
@@ -53,11 +56,20 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class TableName:
-    """A plain name of a table, unless it names a common table; `aliased` if an alias follows."""
+    """A plain name of a table, unless it names a common table. The span is that of the name, or of IDENTIFIER('name').
+
+    `aliased`: an alias follows. `sampled`: TABLESAMPLE follows, which comes before an alias.
+    """
 
     name: str
     span: Span
     aliased: bool
+    sampled: bool = False
+
+    def with_frame(self, frame: str) -> str:
+        """The text that stands for the table: a placeholder for a DataFrame, under the table's name."""
+        named = frame if self.aliased else f"{frame} AS {quote(self.name)}"
+        return f"({named})" if self.sampled else named
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +190,8 @@ class _StatementReader:
 
     def _word(self, at: int, word: str, scopes: list[_Scope]) -> None:
         scope = scopes[-1]
+        if at == scope.relation:  # a name there is that of a table, such as `sort`
+            return
         if word == "SELECT" or word in SET_OPERATIONS:
             scope.is_query, scope.in_from, scope.relation = True, False, None
             if word == "SELECT":
@@ -209,13 +223,23 @@ class _StatementReader:
             at += 1
         scope.relation = at
         scope.values_list = self.tokens[at].upper == "VALUES"
-        token, after = self.tokens[at], self.tokens[min(at + 1, len(self.tokens) - 1)]
-        if not token.is_name or after.upper in (".", "(") or scope.values_list:
+        token, name = self.tokens[at], self._identifier(at)
+        last = at if name is None else at + 3
+        after = self.tokens[min(last + 1, len(self.tokens) - 1)]
+        if name is None and (not token.is_name or after.upper in (".", "(") or scope.values_list):
             return
-        if any(self.settings.same_name(common.name, token.name) for each in scopes for common in each.common):
+        name = name or token.name
+        if any(self.settings.same_name(common.name, name) for each in scopes for common in each.common):
             return
         aliased = after.upper == "AS" or (after.is_name and after.upper not in NO_ALIAS)
-        self.tables.append(TableName(token.name, token.span, aliased))
+        span = token.span.to(self.tokens[last].span)
+        self.tables.append(TableName(name, span, aliased, sampled=after.upper == "TABLESAMPLE"))
+
+    def _identifier(self, at: int) -> str | None:
+        """The name of `IDENTIFIER('name')`; None for other tables, also those that a parameter names."""
+        word, opening, name, closing = (self.tokens[at : at + 4] + [self.tokens[-1]] * 4)[:4]
+        is_one = (word.upper, opening.upper, closing.upper) == ("IDENTIFIER", "(", ")") and name.kind is Kind.STRING
+        return name.text[1:-1] if is_one else None
 
     def _with_list(self, at: int, scopes: list[_Scope]) -> int:
         """Reads WITH a AS ( ... ), b AS ( ... ), and the queries inside like any other text."""
@@ -283,8 +307,12 @@ class _StatementReader:
     def _input_name(self, first: int, end: int) -> str | None:
         """The name by which the clause may qualify columns: the alias, else the table's own name."""
         last = end - 1
+        if self._identifier(first) is not None and last == first + 3:
+            return self._identifier(first)
         if self.tokens[last].upper == ")":
             opening = next(start for start, closing in self.closing.items() if closing == last)
+            if self.tokens[opening - 1].upper in _OF_SAMPLE:
+                return self._input_name(first, opening - 1)
             named = opening - 1 > first and self.tokens[opening - 1].is_name
             behind = self.tokens[opening - 2]
             is_alias = named and (behind.upper in ("AS", ")") or behind.is_name)

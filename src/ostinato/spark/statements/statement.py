@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from ostinato.calls.foreign_errors import only_our_errors
 from ostinato.calls.id_columns import IdColumns
 from ostinato.calls.options import a_text
 from ostinato.clause.language.clause_parser import parse_clause
-from ostinato.clause.language.statement_spans import Clause, CommonTable, Select, Statement, read_statement
+from ostinato.clause.language.statement_spans import Clause, Select, Statement, read_statement
 from ostinato.clause.language.windowed_block import WindowedBlock
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.language.correlation_parser import find_correlations
@@ -34,13 +34,16 @@ from ostinato.spark.correlations.own_archive_stream import OwnArchiveTerms, corr
 from ostinato.spark.session.session_settings import check_spark, session_settings, settings_of
 from ostinato.spark.shipping.sql_with_frames import Args, ask_spark
 from ostinato.spark.statements.statement_arguments import (
+    all_tables,
     args_inside,
     args_outside,
     check_tables,
     clause_parameters,
     parameter_values,
 )
+from ostinato.spark.statements.statement_inputs import needed_tables, on_its_own
 from ostinato.spark.statements.sub_queries import with_values
+from ostinato.spark.statements.temporary_views import read_temporary_view
 from ostinato.spark.statements.window_blocks import run_windows
 from ostinato.spark.streams.stream_history import check_history
 from ostinato.streams.stream_settings import DEFAULT_BUCKETS, Emit, Late, OnChange, OnError, StreamSettings
@@ -52,6 +55,7 @@ def sql(
     *,
     spark: SparkSession | None = None,
     args: Mapping[str, Any] | Sequence[Any] | None = None,
+    tables: Mapping[str, DataFrame] | None = None,
     max_partial_matches: int = Limits().max_partial_matches,
     sort: SortBy = "auto",
     memory_budget: int = MEMORY_BUDGET_BYTES,
@@ -68,13 +72,14 @@ def sql(
     history: DataFrame | None = None,
     end: End = "final",
     on_error: OnError = "fail",
-    **tables: DataFrame,
+    **more_tables: DataFrame,
 ) -> DataFrame:
     """The result of a query as a lazy DataFrame.
 
-    `tables` are DataFrames by the names that the query uses; other names come from the session's catalog. `args` are
-    the values of the parameters: a dict for `:name`, a list for `?`, as in `spark.sql`. `max_partial_matches` limits
-    the partial matches from one row. `sort` says who sorts the rows of a key ("auto": the worker, unless Spark
+    Every keyword that isn't an option is a DataFrame, with the name that the query uses for it; `tables` is a dict of
+    more of them, for names such as `sort`. Other tables come from the session's catalog. `args` are the values of the
+    parameters: a dict for `:name`, a list for `?`, as in `spark.sql`. `max_partial_matches` limits the partial matches
+    from one row. `sort` says who sorts the rows of a key ("auto": the worker, unless Spark
     estimates more than `memory_budget` bytes for a task). `skew="slice"` cuts the rows of all keys into ranges, so
     that many tasks match one hot key; a query without PARTITION BY is always cut.
 
@@ -100,10 +105,11 @@ def sql(
             "this is an event query, and ost.sql takes SQL",
             hint="df.transform(ost.events(text, type=..., time=...)), or ost.match(text, table) in this process",
         )
-    check_tables(tables, _OPTIONS)
+    check_tables(more_tables, _OPTIONS)
+    by_name = all_tables(tables, more_tables)
     if spark is not None:
         check_spark(spark)
-    session = spark or _session_of(tables)
+    session = spark or _session_of(by_name)
     options = ClauseOptions(
         Limits(max_partial_matches),
         BatchOptions(sort, memory_budget, skew, end),
@@ -113,10 +119,10 @@ def sql(
     )
     if history is not None:
         _check_one_clause(query)
-    return _Answerer(session, tables, options).answer(query, parameter_values(args))
+    return _Answerer(session, by_name, options).answer(query, parameter_values(args))
 
 
-_OPTIONS = tuple(name for name in inspect.signature(sql).parameters if name not in ("query", "tables"))
+_OPTIONS = tuple(name for name in inspect.signature(sql).parameters if name not in ("query", "more_tables"))
 
 
 def _check_one_clause(text: str) -> None:
@@ -161,6 +167,11 @@ class _Answerer:
 
     def answer(self, text: str, args: Args) -> DataFrame:
         statement = read_statement(text, self.settings)
+        view = read_temporary_view(text, self.settings) if self._needs_frames(statement) else None
+        if view is not None:
+            with in_statement(text, [view.query]):
+                rows = self.answer(text[view.query.start : view.query.end], args_inside(args, text, [view.query]))
+            return view.create(rows, text)
         if statement.is_clause_alone:  # SELECT * FROM input MATCH_RECOGNIZE ( ... )
             return self._matches(statement, statement.clauses[0], args)
         windows = run_windows(
@@ -190,10 +201,14 @@ class _Answerer:
             if key in self.tables:
                 name = f"ost_table{names.index(key)}"
                 frames[name] = self.tables[key]
-                alias = "" if table.aliased else f" AS {text[table.span.start : table.span.end]}"
-                pieces.append((table.span, f"{{{name}}}{alias}"))
+                pieces.append((table.span, table.with_frame(f"{{{name}}}")))
         rest = args_outside(args, text, [*(clause.span for clause in statement.clauses), *windows.inputs])
         return ask_spark(self.spark, text, pieces, frames, rest)
+
+    def _needs_frames(self, statement: Statement) -> bool:
+        """Whether Spark can't read the statement alone: it has patterns, or names DataFrames of the call."""
+        has_pattern = any(token.upper == "PATTERN" for token in tokenize(statement.text))
+        return has_pattern or any(self.settings.fold(table.name) in self.tables for table in statement.tables)
 
     def _matches(self, statement: Statement, clause: Clause, args: Args) -> DataFrame:
         source = self._input(statement, clause, args)
@@ -253,7 +268,7 @@ class _Answerer:
         """The rows of a query over the input that stands at `source`, with the common tables that it needs."""
         text = statement.text
         named = "MATCH_RECOGNIZE" if isinstance(place, Clause) else "a window with a row pattern"
-        common = _needed(text, query, place.tables, self.settings.fold)
+        common = needed_tables(text, query, place.tables, self.settings.fold)
         if any(table.span.start <= place.span.start < table.span.end for level in common for table in level):
             raise QueryError(
                 "CORRELATED_INPUT",
@@ -264,7 +279,7 @@ class _Answerer:
             )
         spans = [*(table.span for level in common for table in level), source]
         try:
-            return self.answer(_on_its_own(text, query, common), args_inside(args, text, spans))
+            return self.answer(on_its_own(text, query, common), args_inside(args, text, spans))
         except QueryError as error:
             if error.code == "UNKNOWN_COLUMN" and place.in_subquery:
                 raise QueryError(
@@ -277,34 +292,3 @@ class _Answerer:
             if error.span is None:
                 raise QueryError(error.code, error.message, hint=error.hint, text=text, span=source) from None
             raise
-
-
-def _needed(
-    text: str, written: str, tables: tuple[CommonTable, ...], fold: Callable[[str], str]
-) -> list[list[CommonTable]]:
-    """The common tables that the input names, directly or through other tables, by level.
-
-    A table of an inner level hides one of the same name in an outer level, but may read it.
-    """
-    needed: list[CommonTable] = []
-    mentions = {fold(token.name) for token in tokenize(written)}
-    for common in reversed(tables):
-        if fold(common.name) in mentions:
-            needed.append(common)
-            mentions |= {fold(token.name) for token in tokenize(text[common.span.start : common.span.end])}
-    levels: list[list[CommonTable]] = []
-    for common in reversed(needed):
-        if not levels or any(fold(common.name) == fold(other.name) for other in levels[-1]):
-            levels.append([])
-        levels[-1].append(common)
-    return levels
-
-
-def _on_its_own(text: str, query: str, levels: list[list[CommonTable]]) -> str:
-    """The query of an input, with the common tables that it needs."""
-    if not levels:
-        return query
-    recursive = "RECURSIVE " if any(common.recursive for common in levels[0]) else ""
-    tables = ", ".join(text[common.span.start : common.span.end] for common in levels[0])
-    inner = _on_its_own(text, query, levels[1:])
-    return f"WITH {recursive}{tables} {inner if len(levels) == 1 else f'SELECT * FROM ({inner})'}"

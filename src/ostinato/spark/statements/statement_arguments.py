@@ -27,6 +27,22 @@ def check_tables(tables: Mapping[str, Any], options: Sequence[str]) -> None:
         raise QueryError("INVALID_OPTION", f"{name}={shown(table)} is neither an option nor a DataFrame", hint=hint)
 
 
+def all_tables(tables: Any, more_tables: Mapping[str, Any]) -> dict[str, Any]:
+    """The DataFrames of `tables=` and those given as keywords."""
+    if tables is None:
+        return dict(more_tables)
+    if not isinstance(tables, Mapping):
+        hint = 'tables={"sort": df} gives a DataFrame a name that is an option\'s'
+        raise QueryError("INVALID_OPTION", f"tables is a dict of DataFrames by name, not {shown(tables)}", hint=hint)
+    for name, table in tables.items():
+        if not isinstance(name, str) or not is_spark_dataframe(table):
+            message = f"tables has {shown(table)} for {shown(name)}, which isn't a DataFrame by its name"
+            raise QueryError("NOT_A_TABLE", message)
+        if name in more_tables:
+            raise QueryError("INVALID_OPTION", f"the table '{name}' is given twice")
+    return {**tables, **more_tables}
+
+
 def parameter_values(args: Any) -> Args:
     """`args` as Spark takes them."""
     if args is None or isinstance(args, Mapping):
