@@ -24,6 +24,7 @@ EXPERIMENTS = {
     "trends": "benchmarks.trends.parts",
     "streaming": "benchmarks.streaming.parts",
     "summary": "benchmarks.summary.parts",
+    "windows": "benchmarks.windows.parts",
 }
 """Where each benchmark lives: a module with EXPERIMENT. Loaded when asked for."""
 

@@ -1,0 +1,1 @@
+"""Windows with a row pattern beside the clause of the same pattern."""
