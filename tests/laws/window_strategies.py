@@ -19,7 +19,19 @@ from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.query.window_pattern import WindowPattern
 
 _TIES = ("x", "s DESC", "g, y")
-_FUNCTIONS = ("count(*)", "count(x)", "sum(x)", "max(y)", "array_agg(s)", "FIRST(id)", "LAST(x)", "FIRST(x, 2)")
+_FUNCTIONS = (
+    "count(*)",
+    "count(x)",
+    "count(*) FILTER (WHERE x > 1)",
+    "sum(x)",
+    "max(y)",
+    "median(x)",
+    "array_agg(s)",
+    "array_agg(x ORDER BY id DESC)",
+    "FIRST(id)",
+    "LAST(x)",
+    "FIRST(x, 2)",
+)
 _SKIPS = ("AFTER MATCH SKIP PAST LAST ROW", "AFTER MATCH SKIP TO NEXT ROW", "AFTER MATCH SKIP TO NEXT ROW", "")
 _AROUND = ("PREV(id)", "NEXT(id)", "PREV(FIRST(id))", "NEXT(LAST(id), 2)", "PREV(id, 2)", "PREV(CLASSIFIER())")
 _CONDITIONS = (

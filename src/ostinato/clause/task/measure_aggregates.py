@@ -173,7 +173,7 @@ def _percentile(slot: Aggregate, rows: agg.AggregateRows, values: Vector, kind: 
     ranks = _ranks(values)
     discrete = slot.name != "percentile"
     found = percentile(rows, ~ranks if slot.order_by else ranks, float(fraction.text), discrete=discrete)
-    if values.type == t.NULL:
+    if values.type == t.NULL or not len(ranks):
         return pa.nulls(len(found.lower), kind)
     if slot.name == "percentile_approx":
         return _at_positions(values, found.lower)
