@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +15,6 @@ from ostinato.clause.plan.typed_plan import Limits
 from ostinato.errors import QueryError, errors_quoting
 from ostinato.expressions import types as t
 from ostinato.expressions.evaluate import evaluate
-from ostinato.expressions.lexer import tokenize
 from ostinato.expressions.parameters import NO_PARAMETERS, Parameters
 from ostinato.expressions.syntax import ColumnRef, Expr, Name
 from ostinato.local.local_windows import window_columns
@@ -80,13 +78,8 @@ def _selected(block: WindowedBlock, columns: InputColumns, names: list[str]) -> 
 
 def _items(block: WindowedBlock) -> tuple[Item, ...]:
     """The SELECT list, with the column of its values in place of each call."""
-    tokens, part = block.tokens, block.block.parts["SELECT"]
-    cursor = tokens.cursor(part.first + 1)
-    for span, replacement in [*block.call_pieces(""), *block.alias_pieces()]:
-        put_in = [replace(token, span=span) for token in tokenize(replacement)[:-1]]
-        before = [token for token in cursor.tokens if token.span.end <= span.start]
-        behind = [token for token in cursor.tokens if token.span.start >= span.end]
-        cursor.tokens = [*before, *put_in, *behind]
+    first = block.block.parts["SELECT"].first + 1
+    cursor = block.cursor_with([*block.call_pieces(""), *block.alias_pieces()], first)
     items = read_items(cursor)
     cursor.expect("FROM")
     return items

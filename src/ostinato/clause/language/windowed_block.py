@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 from ostinato.clause.language.block_tables import BlockTable, tables_of
 from ostinato.clause.language.select_blocks import PLACES_OF_CALLS, Part, SelectBlock, StatementTokens, WindowCall
@@ -17,9 +17,11 @@ from ostinato.clause.language.vocabulary import OTHER_AGGREGATES, aggregate_name
 from ostinato.clause.language.window_calls import BlockWindows, WindowValue
 from ostinato.clause.language.window_parser import WindowKey, WindowSpecification
 from ostinato.clause.language.windowed_columns import InputColumns
-from ostinato.clause.query.clause import Measure, PartitionKey, SortKey
+from ostinato.clause.query.clause import MatchRecognize, Measure, PartitionKey, SortKey
 from ostinato.clause.query.window_pattern import WindowPattern
 from ostinato.errors import Span
+from ostinato.expressions.cursor import Cursor
+from ostinato.expressions.lexer import tokenize
 from ostinato.expressions.render import quote
 from ostinato.expressions.syntax import ColumnRef, Expr, Name
 
@@ -42,6 +44,19 @@ class ComputedColumn:
 
     name: str
     expression: Expr
+
+
+class WindowColumns(Protocol):
+    """The names that columns of the block have while windows read them."""
+
+    def of(self, column: ColumnRef) -> Name:
+        """The name of a column of the block."""
+
+    def in_clause(self, clause: MatchRecognize) -> MatchRecognize:
+        """The clause with these names in DEFINE."""
+
+    def in_match(self, expr: Expr, clause: MatchRecognize) -> Expr:
+        """An expression of MEASURES or DEFINE with these names."""
 
 
 class WindowedBlock:
@@ -75,11 +90,6 @@ class WindowedBlock:
                 self._refuse(span, message, "it can stand in SELECT and ORDER BY; filter it in an outer query")
             if (function := self._aggregate_around(call)) is not None:
                 self._refuse(span, f"{function} can't be over values of a window", "aggregate in an outer query")
-        for word in ("GROUP", "HAVING"):
-            if block.calls and word in block.parts:
-                span = tokens.tokens[block.parts[word].first].span
-                hint = "group in a sub-query: FROM (SELECT ... GROUP BY ...) AS t"
-                self._refuse(span, "groups can't stand in a block with row patterns in windows", hint)
         if block.calls and "FROM" not in block.parts:
             self._refuse(block.select.span, "a block with row patterns in windows needs FROM behind SELECT")
 
@@ -144,12 +154,12 @@ class WindowedBlock:
 
     # --- the windows ---
 
-    def patterns(self, columns: InputColumns) -> list[WindowPattern]:
+    def patterns(self, columns: WindowColumns) -> list[WindowPattern]:
         """One for each window that is called, with all values that are called over it."""
         windows = {each.value.window.span.start: each.value.window for each in self.calls}
         return [self._pattern(window, columns) for window in windows.values()]
 
-    def _pattern(self, window: WindowSpecification, columns: InputColumns) -> WindowPattern:
+    def _pattern(self, window: WindowSpecification, columns: WindowColumns) -> WindowPattern:
         assert window.clause is not None
         clause = columns.in_clause(window.clause)
         measures, functions = {}, set()
@@ -172,10 +182,10 @@ class WindowedBlock:
         )
         return WindowPattern(clause, window.frame_end, window.seek, frozenset(functions))
 
-    def _argument(self, expression: Expr, span: Span, columns: InputColumns) -> Expr:
+    def _argument(self, expression: Expr, span: Span, columns: WindowColumns) -> Expr:
         return ColumnRef((self._key(WindowKey(expression, span), columns),), span)
 
-    def _key(self, key: WindowKey, columns: InputColumns) -> Name:
+    def _key(self, key: WindowKey, columns: WindowColumns) -> Name:
         """The column that has the values of a key or an argument."""
         if self._is_column(key.expression):
             assert isinstance(key.expression, ColumnRef)
@@ -200,6 +210,18 @@ class WindowedBlock:
         """The columns of the values, in the places of the calls."""
         spans = [self.tokens.span(each.call.first, each.call.end) for each in self.calls]
         return [(span, f"{qualifier}`{each.column}`") for span, each in zip(spans, self.calls, strict=True)]
+
+    def cursor_with(self, pieces: Sequence[Piece], at: int) -> Cursor:
+        """A cursor at a token of the text with these replacements, whose carets stand in the text as written."""
+        cursor = self.tokens.cursor(at)
+        for span, replacement in pieces:
+            put_in = [replace(token, span=span) for token in tokenize(replacement)[:-1]]
+            before = [token for token in cursor.tokens if token.span.end <= span.start]
+            behind = [token for token in cursor.tokens if token.span.start >= span.end]
+            cursor.tokens = [*before, *put_in, *behind]
+        start = self.tokens.tokens[at].span.start
+        cursor.at = next(i for i, token in enumerate(cursor.tokens) if token.span.start >= start)
+        return cursor
 
     def _aliases(self) -> list[str]:
         return [quote(table.name or "_ost_t") for table in self.tables]

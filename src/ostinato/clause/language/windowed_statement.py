@@ -7,6 +7,7 @@ from typing import NoReturn
 from ostinato.clause.language.select_blocks import SelectBlock, StatementTokens, blocks_with_patterns
 from ostinato.clause.language.statement_spans import read_statement
 from ostinato.clause.language.windowed_block import WindowedBlock
+from ostinato.clause.language.windowed_groups import has_groups
 from ostinato.errors import QueryError, Span
 from ostinato.expressions import types as t
 from ostinato.expressions.lexer import first_token
@@ -35,6 +36,8 @@ def read_windowed_block(
         _refuse(text, statement.selects[1].span)
     (block,) = blocks
     _check_parts(tokens, block)
+    if has_groups(tokens, block):
+        _refuse(text, tokens.span(block.parts["SELECT"].first, block.parts["SELECT"].end))
     return WindowedBlock(tokens, block)
 
 

@@ -12,6 +12,7 @@ from ostinato.clause.language.select_blocks import StatementTokens, blocks_with_
 from ostinato.clause.language.statement_spans import Select, Statement
 from ostinato.clause.language.windowed_block import WindowedBlock
 from ostinato.clause.language.windowed_columns import InputColumns
+from ostinato.clause.language.windowed_groups import GroupColumns, GroupedBlock, has_groups
 from ostinato.errors import QueryError, Span
 from ostinato.expressions.render import quote
 from ostinato.spark.clause.clause_options import BatchOptions, ClauseOptions
@@ -47,13 +48,14 @@ def run_windows(
     for found in blocks:
         if _lies_in(found.select.span, inputs):
             continue  # the query of that input runs it
-        block = WindowedBlock(tokens, found)
-        if not block.calls:
-            pieces += block.window_piece()
+        if not found.calls:
+            pieces += WindowedBlock(tokens, found).window_piece()
             continue
-        frame = f"ost_rows{len(frames)}"
-        frames[frame], columns = _values(block, ask(found.select, block), options)
-        pieces += block.pieces(columns, f"_{frame}", f"{{{frame}}}")
+        name = f"ost_rows{len(frames)}"
+        block = GroupedBlock(tokens, found) if has_groups(tokens, found) else WindowedBlock(tokens, found)
+        source = ask(found.select, block)
+        frames[name], replaced = _block_rows(block, source, options, f"_{name}", f"{{{name}}}")
+        pieces += replaced
         inputs.append(block.source)
     outside = replace(
         statement,
@@ -78,8 +80,25 @@ def _lies_in(span: Span, inputs: list[Span]) -> bool:
     return any(each.start <= span.start < each.end for each in inputs)
 
 
+def _block_rows(
+    block: WindowedBlock, source: DataFrame, options: ClauseOptions, rows: str, frame: str
+) -> tuple[DataFrame, list[Piece]]:
+    """The input of a block with a column for each value, and the replacements, from the result of `input_query`."""
+    if isinstance(block, GroupedBlock):
+        if len(source.columns) != len(block.input_names):
+            message = "an item of this select list has several columns, which can't stand beside groups here"
+            block.tokens.fail(block.source, message, "UNSUPPORTED_WITH_WINDOW", "put the groups into a sub-query")
+        renamed = source.toDF(*(name or f"_ost_n{i}" for i, name in enumerate(block.input_names)))
+        df = renamed.select(*(name for name in block.input_names if name))
+        for pattern in block.patterns(GroupColumns(block)):
+            df = with_window_columns(df, pattern, options, block.tokens.settings)
+        return df, block.group_pieces(source.columns, rows, frame)
+    df, columns = _values(block, source, options)
+    return df, block.pieces(columns, rows, frame)
+
+
 def _values(block: WindowedBlock, source: DataFrame, options: ClauseOptions) -> tuple[DataFrame, InputColumns]:
-    """The input of a block with a column for each value, given the result of `input_query`."""
+    """The rows of tables with a column for each value."""
     settings = block.tokens.settings
     columns = block.columns([_fields(block, source, i) for i in range(len(block.tables))])
     names = [f"`{struct}`.{quote(field)} AS {quote(name)}" for struct, field, name in columns.in_windows]
