@@ -197,7 +197,8 @@ def _workload(workload: WorkloadRequest, table: Any, run: WorkloadRows[Any] | No
 
 
 def _titled(clause: ExplainedClause, text: str, count: int) -> str:
-    return text if count == 1 else headed(f"MATCH_RECOGNIZE {clause.number} of {count}, on {clause.input_text}", text)
+    kind = "MATCH_RECOGNIZE" if clause.window is None else "Window"
+    return text if count == 1 else headed(f"{kind} {clause.number} of {count}, on {clause.input_text}", text)
 
 
 def _picture(clause: ExplainedClause, planned: PlannedClause, count: int) -> Picture:

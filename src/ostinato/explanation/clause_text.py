@@ -9,6 +9,7 @@ from ostinato.clause.automaton.nfa import ACCEPT, ACCEPT_AT_END, Nfa
 from ostinato.clause.language.clause_render import render_clause, render_pattern, render_variable
 from ostinato.clause.plan.match_plan import MatchPlan, slot_name
 from ostinato.clause.query.clause import MatchRecognize
+from ostinato.clause.query.window_pattern import WindowPattern
 from ostinato.explanation.conditions_text import condition_lines
 from ostinato.explanation.execution_text import execution_lines
 from ostinato.explanation.planned_clause import PlannedClause
@@ -31,8 +32,9 @@ _REWRITES = {
 def clause_text(planned: PlannedClause) -> str:
     """The whole explanation of one clause."""
     plan = planned.plan
+    query_lines = _query_lines(plan.bound.clause) if plan.window is None else _window_lines(plan.window)
     sections = (
-        ("The query as understood", _query_lines(plan.bound.clause)),
+        ("The query as understood", query_lines),
         ("The pattern", _pattern_lines(plan)),
         (_automaton_title(plan.nfa), _automaton_lines(plan.nfa)),
         ("When a row qualifies", condition_lines(planned)),
@@ -57,6 +59,15 @@ def _query_lines(clause: MatchRecognize) -> list[str]:
     lines = render_clause(replace(clause, measures=(), definitions=())).split("\n")
     before = bool(clause.partition_by) + bool(clause.order_by)
     return [*lines[:before], *_listed("MEASURES ", measures), *lines[before:], *_listed("DEFINE ", conditions)]
+
+
+def _window_lines(window: WindowPattern) -> list[str]:
+    """The window with its frame in the place of ROWS PER MATCH."""
+    ends = {None: "UNBOUNDED FOLLOWING", 0: "CURRENT ROW"}
+    frame = f"ROWS BETWEEN CURRENT ROW AND {ends.get(window.frame_end, f'{window.frame_end} FOLLOWING')}"
+    mode = "SEEK" if window.seek else "INITIAL"
+    lines = [frame if line == window.clause.output.value else line for line in _query_lines(window.clause)]
+    return [f"{mode} {line}" if line.startswith("PATTERN (") else line for line in lines]
 
 
 def _listed(word: str, items: Sequence[str]) -> list[str]:

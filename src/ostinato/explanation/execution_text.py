@@ -36,6 +36,24 @@ def _output(clause: MatchRecognize) -> str:
     return _OUTPUTS[clause.output] + (", and partial matches that timed out" if clause.show_timeouts else "")
 
 
+_OF_A_CLAUSE = (
+    "bounds",
+    "which matches",
+    "output",
+    "labels",
+    "slices",
+    "shared part",
+    "handover",
+    "in process",
+    "on a stream",
+)
+"""Lines that a window doesn't have, or has in other words."""
+_OF_A_WINDOW = (
+    ("output", "each row of the input, with the values of its match"),
+    ("on a stream", "Row patterns in windows are refused there."),
+)
+
+
 def execution_lines(planned: PlannedClause) -> list[str]:
     """Lines of `label  text`."""
     plan = planned.plan
@@ -54,6 +72,8 @@ def execution_lines(planned: PlannedClause) -> list[str]:
         *slicing_lines(planned),
         ("on a stream", _on_a_stream(planned)),
     ]
+    if plan.window is not None:
+        pairs = [pair for pair in pairs if pair[0] not in _OF_A_CLAUSE] + list(_OF_A_WINDOW)
     return [f"{label:<15}  {text}" for label, text in pairs if text]
 
 

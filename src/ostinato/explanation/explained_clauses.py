@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +13,9 @@ from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.language.statement_spans import read_statement
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.clause.query.pattern import variables
+from ostinato.clause.query.window_pattern import WindowPattern
 from ostinato.errors import QueryError
+from ostinato.explanation.explained_windows import windows_of
 from ostinato.expressions.lexer import first_token
 from ostinato.expressions.parsing import is_niladic
 from ostinato.expressions.syntax import Call, ColumnRef, Expr, Name, children
@@ -39,6 +41,8 @@ class ExplainedClause:
     columns: InputColumns
     number: int = 1
     input_text: str = ""
+    window: WindowPattern | None = None
+    """The window whose clause it is, if it stands in one."""
 
 
 def is_statement(text: str) -> bool:
@@ -58,12 +62,20 @@ def read_clauses(query: Any, table: Any = None) -> list[ExplainedClause]:
         )
     if not is_statement(query):
         return [_only_clause(parse_clause(query), table)]
-    clauses = list(_clauses_of(query))
+    clauses = [
+        ExplainedClause(clause, _columns(clause, _table_for(source, table)), 0, source)
+        for clause, source in _clauses_of(query)
+    ]
+    clauses += [
+        ExplainedClause(window.clause, _columns(window.clause, None), 0, source, window)
+        for window, source in windows_of(query)
+    ]
     if not clauses:
-        raise QueryError("NO_CLAUSE", "the query has no MATCH_RECOGNIZE", hint="there is nothing to explain")
+        message = "the query has no MATCH_RECOGNIZE and no window with a row pattern"
+        raise QueryError("NO_CLAUSE", message, hint="there is nothing to explain")
     return [
-        ExplainedClause(clause, _columns(clause, _table_for(source, table)), number, textwrap.shorten(source, 80))
-        for number, (clause, source) in enumerate(clauses, start=1)
+        replace(clause, number=number, input_text=textwrap.shorten(clause.input_text, 80))
+        for number, clause in enumerate(clauses, start=1)
     ]
 
 

@@ -10,6 +10,7 @@ from ostinato.clause.language.clause_binding import bind
 from ostinato.clause.language.key_columns import key_columns
 from ostinato.clause.plan.match_plan import MatchPlan, make_plan
 from ostinato.clause.plan.typed_plan import TypedPlan, type_plan
+from ostinato.clause.plan.window_plan import plan_window
 from ostinato.errors import QueryError, errors_quoting
 from ostinato.explanation.explained_clauses import ExplainedClause, InputColumns
 from ostinato.explanation.readable import readable
@@ -39,7 +40,9 @@ def plan_clause(explained: ExplainedClause) -> PlannedClause:
     """Binds and plans the clause, and types it if the column types are known. Raises the errors of a run."""
     columns, settings = explained.columns, Settings()
     keys = {key.name: key.expression for key in key_columns(explained.clause, columns.names)}
-    plan = make_plan(bind(explained.clause, (*columns.names, *keys)))
+    names = (*columns.names, *keys)
+    window = explained.window
+    plan = make_plan(bind(explained.clause, names)) if window is None else plan_window(window, names)
     if not columns.types and columns.names:
         return PlannedClause(plan, columns, None, "The column types aren't known: pass a table or a schema.")
     types = {name: normalise(kind, settings) for name, kind in columns.types.items()}

@@ -144,7 +144,11 @@ REFUSED = {
     "a measure of a table": (f"SELECT t.low OVER w FROM t WINDOW w AS ({W})", "UNKNOWN_MEASURE", "t.low"),
     "a rank": (f"SELECT rank() OVER w FROM t WINDOW w AS ({W})", "UNSUPPORTED_IN_WINDOW", "rank()"),
     "lag": (f"SELECT lag(v) OVER w FROM t WINDOW w AS ({W})", "UNSUPPORTED_IN_WINDOW", "lag(v)"),
-    "another aggregate": (f"SELECT kurtosis(v) OVER w FROM t WINDOW w AS ({W})", "UNSUPPORTED_IN_WINDOW", "kurtosis(v)"),
+    "another aggregate": (
+        f"SELECT corr(v, k) OVER w FROM t WINDOW w AS ({W})",
+        "UNSUPPORTED_IN_WINDOW",
+        "corr(v, k)",
+    ),
     "IGNORE NULLS": (
         f"SELECT first_value(v) IGNORE NULLS OVER w FROM t WINDOW w AS ({W})",
         "UNSUPPORTED_IN_WINDOW",
