@@ -50,6 +50,7 @@ from ostinato.expressions.render import render_expression
         ("a LIKE any(b, 1)", "(a LIKE ANY (b, 1))"),
         ("a = 'b' /* and */ 'c' AND d", "((a = 'b' 'c') AND d)"),
         ("""'a' "b" r'c'""", """'a' "b" r'c'"""),
+        ("mask(a, lowerChar => 'q', `x` => b + 1)", "mask(a, lowerChar => 'q', `x` => (b + 1))"),
         ("end > from AND in IS NULL", "((end > from) AND (in IS NULL))"),
         ("CASE end WHEN as THEN then ELSE end END", "CASE end WHEN as THEN then ELSE end END"),
         ("f(end, like, `and`)[end]", "f(end, like, `and`)[end]"),

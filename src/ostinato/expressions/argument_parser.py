@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.lexer import Kind
-from ostinato.expressions.syntax import Call, ColumnRef, Expr, Literal, ModifiedCall, OrderItem, Star
+from ostinato.expressions.syntax import Call, ColumnRef, Expr, Literal, ModifiedCall, NamedArgument, OrderItem, Star
 
 MAX_DEPTH = 50
 """Largest depth of nested expressions. Deeper text would overflow Python's stack."""
@@ -171,13 +171,22 @@ class ArgumentParser(ABC):
         if cursor.accept(")"):
             return Arguments(name, items)
         while True:
-            items.append(self._listed_literal() or self.expression())
+            items.append(self._argument())
             if self.reads_aggregates and cursor.sees("ORDER", "BY"):
                 order_by = self._order_by()
                 cursor.expect(")")
                 return Arguments(name, items, order_by)
             if self._ends_list(len(items)):
                 return Arguments(name, self._with_unit(name, items))
+
+    def _argument(self) -> Expr:
+        cursor = self.cursor
+        if not (cursor.token.is_name and cursor.ahead().upper == "=>"):
+            return self._listed_literal() or self.expression()
+        name, span = cursor.name("the argument's name")
+        cursor.expect("=>")
+        value = self.expression()
+        return NamedArgument(name, value, span.to(value.span))
 
     def _with_unit(self, name: str, items: list[Expr]) -> list[Expr]:
         """The arguments of timestampdiff(MINUTE, a, b) and the like, with the unit as a literal."""

@@ -21,6 +21,7 @@ from ostinato.expressions.syntax import (
     MatchNumber,
     ModifiedCall,
     Name,
+    NamedArgument,
     Navigation,
     Operator,
     OrderItem,
@@ -65,6 +66,8 @@ def render_expression(expr: Expr, leaf: Callable[[Expr], str | None] = lambda ex
         case Call(name, args, distinct, semantics):
             inside = ("DISTINCT " if distinct else "") + ", ".join(inner(arg) for arg in args)
             return f"{semantics.upper() + ' ' if semantics else ''}{name}({inside})"
+        case NamedArgument(name, value):
+            return f"{render_name(name)} => {inner(value)}"
         case ModifiedCall():
             return modified_call(expr, inner)
         case Operator(op, args):

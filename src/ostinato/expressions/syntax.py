@@ -72,6 +72,15 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedArgument:
+    """`name => value` in a call. Only Spark's functions take such arguments."""
+
+    name: Name
+    value: Expr
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class OrderItem:
     """`expression [ASC | DESC] [NULLS FIRST | LAST]` in an aggregate. NULLs come first when ascending, as in Spark."""
 
@@ -277,6 +286,7 @@ Expr = (
     | Star
     | Call
     | ModifiedCall
+    | NamedArgument
     | Operator
     | Case
     | Cast
@@ -307,7 +317,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
         case Case(operand, branches, default):
             inner = [node for branch in branches for node in branch]
             return tuple(node for node in (operand, *inner, default) if node is not None)
-        case Cast(value=value):
+        case Cast(value=value) | NamedArgument(value=value):
             return (value,)
         case Extract(source=source):
             return (source,)
@@ -361,7 +371,7 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
                 branches=tuple((change(when), change(then)) for when, then in branches),
                 default=None if default is None else change(default),
             )
-        case Cast(value=value):
+        case Cast(value=value) | NamedArgument(value=value):
             return replace(expr, value=change(value))
         case Extract(source=source):
             return replace(expr, source=change(source))

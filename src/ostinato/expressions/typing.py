@@ -29,6 +29,7 @@ from ostinato.expressions.syntax import (
     Extract,
     Field,
     Literal,
+    NamedArgument,
     Operator,
     Subscript,
     height_exceeds,
@@ -118,6 +119,9 @@ class _Resolver:
             raise _no_function(expr)
         if expr.distinct:
             raise QueryError("UNSUPPORTED_FUNCTION", f"{expr.name} takes no DISTINCT", span=expr.span)
+        if named := next((arg for arg in expr.args if isinstance(arg, NamedArgument)), None):
+            message = f"{expr.name} takes no named arguments"
+            raise QueryError("UNSUPPORTED_FUNCTION", message, span=named.span, hint="leave the names out")
         args = [self.node(arg) for arg in expr.args]
         try:
             return _planned(function, self.site(expr.name, expr), args)

@@ -81,6 +81,13 @@ def test_a_query_that_needs_no_column(session: SparkSession) -> None:
     assert rows(result) == [(3000,)]
 
 
+def test_named_arguments_of_spark(session: SparkSession) -> None:
+    df = session.createDataFrame([(1, "aB1"), (2, "b"), (3, "C")], "id int, s string")
+    clause = """ORDER BY id MEASURES listagg(mask(s, lowerChar => 'q', digitChar => NULL), ',') AS masked
+        PATTERN (A+) DEFINE A AS mask(s, upperChar => 'U') <> 'U'"""
+    assert rows(df.transform(ost.match_recognize(clause))) == [("qX1,q",)]
+
+
 def test_skewed_keys(session: SparkSession) -> None:
     """One key has most rows and spans many batches. A hundred keys have a few rows each, and share batches."""
     df = session.range(9_000).selectExpr("id", "IF(id % 30 = 0, id % 100, -1) AS k")

@@ -22,6 +22,7 @@ from ostinato.expressions.syntax import (
     Literal,
     ModifiedCall,
     Name,
+    NamedArgument,
     Navigation,
     OrderItem,
     RowSet,
@@ -62,6 +63,8 @@ class AggregateBinder:
     def bind(self, *, final: bool) -> Expr:
         name, call = vocabulary.aggregate_name(self.call.name), self.call
         assert name is not None
+        if any(isinstance(arg, NamedArgument) for arg in call.args):
+            self._fail(f"{call.name} takes no named arguments", "leave the names out")
         if name in vocabulary.PERCENTILES:
             return self._percentile(name, final)
         self._check_words(name)

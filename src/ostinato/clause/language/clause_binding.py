@@ -31,6 +31,7 @@ from ostinato.expressions.syntax import (
     MatchNumber,
     ModifiedCall,
     Name,
+    NamedArgument,
     Navigation,
     RowClassifier,
     RowSet,
@@ -234,7 +235,7 @@ class _Binder:
         return Navigation(row_expr, argument.rows, Anchor.LAST, shift=shift, span=call.span)
 
     def _navigation_arguments(self, call: Call, *, default: int) -> tuple[Expr, int]:
-        if not 1 <= len(call.args) <= 2 or call.distinct:
+        if not 1 <= len(call.args) <= 2 or call.distinct or any(isinstance(arg, NamedArgument) for arg in call.args):
             word = call.name.upper()
             hint = f"write coalesce({word}(x, 1), 0) for a default" if len(call.args) == 3 else None
             self.names.fail("INVALID_NAVIGATION", f"{word} takes an expression and an offset", call.span, hint)
