@@ -145,9 +145,9 @@ REFUSED = {
     "a rank": (f"SELECT rank() OVER w FROM t WINDOW w AS ({W})", "UNSUPPORTED_IN_WINDOW", "rank()"),
     "lag": (f"SELECT lag(v) OVER w FROM t WINDOW w AS ({W})", "UNSUPPORTED_IN_WINDOW", "lag(v)"),
     "another aggregate": (
-        f"SELECT corr(v, k) OVER w FROM t WINDOW w AS ({W})",
+        f"SELECT skewness(v) OVER w FROM t WINDOW w AS ({W})",
         "UNSUPPORTED_IN_WINDOW",
-        "corr(v, k)",
+        "skewness(v)",
     ),
     "IGNORE NULLS": (
         f"SELECT first_value(v) IGNORE NULLS OVER w FROM t WINDOW w AS ({W})",
@@ -177,6 +177,7 @@ REFUSED = {
         "k",
     ),
     "an unknown column": (f"SELECT sum(x) OVER w FROM t WINDOW w AS ({W})", "UNKNOWN_COLUMN", "x"),
+    "groups": (f"SELECT low OVER w FROM t GROUP BY k WINDOW w AS ({W})", "UNSUPPORTED_WITH_WINDOW", "GROUP"),
     "a window in itself": (
         f"SELECT low OVER w FROM t WINDOW w AS (w {W[W.index('MEASURES') :]})",
         "INVALID_WINDOW",
