@@ -92,3 +92,21 @@ def test_errors_have_a_caret(text: str, code: str, underlined: str) -> None:
 def test_text_that_would_overflow_the_stack_is_refused(text: str) -> None:
     with pytest.raises(QueryError, match="TOO_DEEP"):
         parse_expression(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "array_agg(DISTINCT a ORDER BY a DESC, b NULLS LAST)",
+        "FINAL listagg(a, ',') WITHIN GROUP (ORDER BY b) FILTER (WHERE (a > 1))",
+        "first_value(a) FILTER (WHERE (a LIKE ANY ('x', b))) IGNORE NULLS",
+        "percentile_cont(0.5) WITHIN GROUP (ORDER BY a DESC NULLS FIRST)",
+        "count(A.*) FILTER (WHERE b)",
+    ],
+)
+def test_words_around_aggregates(text: str) -> None:
+    tree = parse_expression(text, reads_aggregates=True)
+    assert render_expression(tree) == text
+    assert parse_expression(render_expression(tree), reads_aggregates=True) == tree
+    with pytest.raises(QueryError):
+        parse_expression(text)  # event queries and others don't take them

@@ -381,7 +381,8 @@ KEYWORD_FORMS = [
     *(f"'a' {word} {quantifier} ({patterns})" for word in ("LIKE", "NOT LIKE", "ILIKE", "NOT ILIKE")
       for quantifier in ("ANY", "ALL") for patterns in ("'b', 'A'", "'a', 'a%'", "'a', NULL", "'b', NULL")),
     "s LIKE ANY ('h%', '%pad%')", "s LIKE ALL ('%l%', u)", "u NOT LIKE ALL ('%.%', s, NULL)", "s LIKE SOME (u)",
-    "i LIKE ANY ('3', '1_')", "s LIKE ANY ('h%', 'x!')", "NULL LIKE ANY ('a')", "arr LIKE ANY ('a')",
+    "i LIKE ANY ('3', '1_')", "s LIKE ANY ('h%', 'x!')", "NULL LIKE ANY ('a')",
+    "u LIKE ALL ('%\\\\%', 'x%')", "s LIKE ANY ('h%', u)", "arr LIKE ANY ('a')",
     "overlay(s PLACING '_' FROM 2)", "overlay(s PLACING u FROM 2 FOR 3)", "overlay(s PLACING 'ab' FROM -2 FOR 1)",
     "overlay(s PLACING 'ab' FROM 0)", "overlay(u, 'ab', 3, -1)", "overlay(s PLACING 'ab' FROM i)",
     "overlay(bin PLACING X'41' FROM 1)", "overlay(12345 PLACING 9 FROM 2)", "overlay(s, bin, 1)",

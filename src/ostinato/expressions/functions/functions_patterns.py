@@ -17,11 +17,11 @@ from ostinato.errors import QueryError
 from ostinato.expressions import types as t
 from ostinato.expressions.functions.functions_math import as_int
 from ostinato.expressions.functions.functions_text import as_text, check_size, row_by_row
-from ostinato.expressions.functions.logic import joined_truth
 from ostinato.expressions.functions.regex import JavaRegex, java_regex
 from ostinato.expressions.functions.regex_syntax import RegexError
-from ostinato.expressions.nodes import FunctionRule, Kernel, Site, Typed, eager
-from ostinato.expressions.values.vectors import Vector
+from ostinato.expressions.nodes import FunctionRule, Site, Typed, eager
+from ostinato.expressions.values.vectors import Vector, broadcast_length, of_list
+from ostinato.kernels.stopping import until_stopped
 
 _HINT = "Spark reads all of Java's patterns: compute the condition there, as a column"
 
@@ -94,7 +94,7 @@ def is_like(text: str, pieces: Sequence[_Piece]) -> bool:
     return True
 
 
-def _like_kernel(ignore_case: bool) -> Kernel:
+def _matches(ignore_case: bool) -> Callable[..., bool]:
     def compute(site: Site, text: str, pattern: str, escape: str = "\\") -> bool:
         if ignore_case:
             text, pattern = text.lower(), pattern.lower()
@@ -105,11 +105,11 @@ def _like_kernel(ignore_case: bool) -> Kernel:
                 "INVALID_LIKE_PATTERN", f"an escape in {pattern!r} has to stand before %, _ or another escape"
             ) from None
 
-    return row_by_row(compute, with_site=True)
+    return compute
 
 
 def _like(ignore_case: bool) -> FunctionRule:
-    kernel = _like_kernel(ignore_case)
+    kernel = row_by_row(_matches(ignore_case), with_site=True)
 
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
         escape = args[2].constant if len(args) > 2 else None
@@ -121,14 +121,20 @@ def _like(ignore_case: bool) -> FunctionRule:
 
 
 def _like_several(ignore_case: bool, deciding: bool) -> FunctionRule:
-    """LIKE ANY if `deciding` is True, LIKE ALL if it is False: LIKE for each pattern, joined by OR or by AND."""
-    like = _like_kernel(ignore_case)
+    """LIKE ANY if `deciding` is True, LIKE ALL if it is False: the first pattern that decides is the last one read."""
+    matches = _matches(ignore_case)
 
-    def kernel(site: Site, kind: pa.DataType, text: Vector, *patterns: Vector) -> Vector:
-        result = like(site, kind, text, patterns[0])
-        for pattern in patterns[1:]:
-            result = joined_truth(result, like(site, kind, text, pattern), deciding)
-        return result
+    def of_row(site: Site, text: str | None, *patterns: str | None) -> bool | None:
+        if text is None:
+            return None
+        if any(pattern is not None and matches(site, text, pattern) is deciding for pattern in patterns):
+            return deciding
+        return None if None in patterns else not deciding
+
+    def kernel(site: Site, kind: pa.DataType, *vectors: Vector) -> Vector:
+        length = broadcast_length(vectors)
+        rows = zip(*(vector.expanded(length).to_list() for vector in vectors), strict=True)
+        return of_list(kind, [of_row(site, *row) for row in until_stopped(rows)])
 
     def plan(site: Site, args: Sequence[Typed]) -> Typed:
         return eager(site, t.BOOL, kernel, [as_text(site, arg) for arg in args])

@@ -34,7 +34,7 @@ def true_rows(vector: Vector) -> Bools:
 # --- AND, OR, NOT -----------------------------------------------------------------------------------------------------
 
 
-def joined_truth(left: Vector, right: Vector, deciding: bool) -> Vector:
+def _join(left: Vector, right: Vector, deciding: bool) -> Vector:
     """AND of two vectors if `deciding` is False, OR if it is True: the value that decides the result alone."""
     values = left.values | right.values if deciding else left.values & right.values
     if left.valid is None and right.valid is None:
@@ -59,7 +59,7 @@ def _junction(deciding: bool) -> FunctionRule:
             for term in terms[1:]:
                 if result.valid is None and bool((result.values == deciding).all()):
                     return result
-                result = joined_truth(result, _where_open(term, frame, result, deciding), deciding)
+                result = _join(result, _where_open(term, frame, result, deciding), deciding)
             return result
 
         return Typed(t.BOOL, run, span=site.span)
