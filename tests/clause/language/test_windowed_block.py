@@ -177,7 +177,6 @@ REFUSED = {
         "k",
     ),
     "an unknown column": (f"SELECT sum(x) OVER w FROM t WINDOW w AS ({W})", "UNKNOWN_COLUMN", "x"),
-    "groups": (f"SELECT low OVER w FROM t GROUP BY k WINDOW w AS ({W})", "UNSUPPORTED_WITH_WINDOW", "GROUP"),
     "a window in itself": (
         f"SELECT low OVER w FROM t WINDOW w AS (w {W[W.index('MEASURES') :]})",
         "INVALID_WINDOW",
