@@ -20,6 +20,8 @@ def test_the_window_as_understood() -> None:
     assert "SEEK PATTERN (A B+)" in first
     assert "ONE ROW PER MATCH" not in text
     assert "MAXLENGTH" not in text
+    assert "frame            from the current row to 3 rows after it" in text
+    assert "match            the first one in the frame (SEEK); the search of a row passes over" in text
     assert "Row patterns in windows are refused there." in text
 
 

@@ -11,6 +11,7 @@ from ostinato.errors import QueryError
 from ostinato.explanation.planned_clause import PlannedClause
 from ostinato.explanation.readable import key_name, plain_name
 from ostinato.explanation.slicing_text import length_of_time, sliced_steps, slicing_lines
+from ostinato.explanation.window_lines import window_pairs
 from ostinato.streams.stream_settings import StreamSettings
 
 _SKIPS = {
@@ -73,7 +74,8 @@ def execution_lines(planned: PlannedClause) -> list[str]:
         ("on a stream", _on_a_stream(planned)),
     ]
     if plan.window is not None:
-        pairs = [pair for pair in pairs if pair[0] not in _OF_A_CLAUSE] + list(_OF_A_WINDOW)
+        pairs = [pair for pair in pairs if pair[0] not in _OF_A_CLAUSE]
+        pairs += [*window_pairs(plan, plan.window), *_OF_A_WINDOW]
     return [f"{label:<15}  {text}" for label, text in pairs if text]
 
 
