@@ -30,7 +30,7 @@ class RanWindows:
     pieces: tuple[Piece, ...] = ()
     frames: Mapping[str, DataFrame] = field(default_factory=dict)
     inputs: tuple[Span, ...] = ()
-    """The spans of FROM and WHERE that DataFrames replace."""
+    """The spans that DataFrames and their columns replace. The queries of the inputs have run what stands there."""
 
 
 def run_windows(
@@ -56,7 +56,7 @@ def run_windows(
         source = ask(found.select, block)
         frames[name], replaced = _block_rows(block, source, options, f"_{name}", f"{{{name}}}")
         pieces += replaced
-        inputs.append(block.source)
+        inputs += [span for span, _ in replaced]
     outside = replace(
         statement,
         clauses=tuple(each for each in statement.clauses if not _lies_in(each.span, inputs)),
