@@ -1,4 +1,5 @@
-"""One of two executors is killed inside a micro-batch, while a rule changes: the rows of an undisturbed stream."""
+"""One of two executors is killed inside a micro-batch, while a rule changes: the rows of a batch, and of an
+undisturbed stream."""
 
 from __future__ import annotations
 
@@ -13,11 +14,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import DataStreamWriter
 from tests.spark.cluster.standalone_cluster import StandaloneCluster
 from tests.spark.rules.test_rules_restart import changing, fill
-from tests.spark.streams.spark_streams import Source, matching, pieces, rows, trades
+from tests.spark.streams.spark_streams import Source, pieces, rows, trades
 from tests.spark.streams.stream_processes import MOST_SECONDS, Start, batches, in_a_process, wait_until
-from tests.spark.streams.test_streaming_restart import CLAUSE
-
-import ostinato as ost
+from tests.spark.streams.test_kills import found_skipping, judged_skipping, output, skipping
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 __all__ = ["in_a_process"]
@@ -54,16 +53,12 @@ for query in queries:
 """
 
 
-def clause(source: Source) -> DataStreamWriter:
-    found = source.read().transform(matching(CLAUSE))
-    return found.writeStream.format("parquet").option("path", source.output)
-
-
 def rules(source: Source) -> DataStreamWriter:
     return changing(source).writeStream.format("parquet").option("path", source.output)
 
 
-STREAMS = {"clause": clause, "rules": rules}
+STREAMS = {"skipping": skipping, "rules": rules}
+"""A clause that skips rows and forgets keys, and rules that change."""
 
 
 def executors(cluster: StandaloneCluster) -> set[int]:
@@ -85,8 +80,8 @@ def test_killed_executor(
     for name in (*STREAMS, "undisturbed"):
         (tmp_path / name).mkdir()
         sources[name] = Source(tmp_path / name, streaming)
-    of_clause, of_rules, undisturbed = sources.values()
-    of_clause.add(*pieces(trades(), 100, 200, 300, 400, 500))
+    of_skipping, of_rules, undisturbed = sources.values()
+    of_skipping.add(*pieces(trades(), 100, 200, 300, 400, 500))
     for source in (of_rules, undisturbed):
         fill(source)
 
@@ -98,8 +93,7 @@ def test_killed_executor(
     logs = "".join(group.log.read_text(errors="replace") for group in cluster.groups)
     assert "finished with state KILLED" in logs or "exitStatus 137" in logs
 
-    written = streaming.read.parquet(of_clause.output).toArrow()
-    assert rows(written, of_clause.finish()) == rows(ost.match(CLAUSE, trades()))
-    of_the_killed = streaming.read.parquet(of_rules.output).toArrow()
+    assert found_skipping(output(of_skipping), of_skipping.finish()) == judged_skipping(trades())
+    of_the_killed = output(of_rules)
     assert rows(of_the_killed) == rows(undisturbed.run(changing(undisturbed)))
     assert rows(of_rules.finish()) == rows(undisturbed.finish())
