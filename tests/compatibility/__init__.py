@@ -39,6 +39,7 @@ SECTIONS = (
     "WITHIN, SUBSET and DEFINE",
     "Functions",
     "Types, literals and operators",
+    "Row patterns in windows",
 )
 WITH_MEASURES = """PARTITION BY symbol ORDER BY day MEASURES {} PATTERN (START_ROW DOWN+ UP+)
 DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price)"""
