@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 import ostinato as ost
@@ -86,6 +87,12 @@ def test_around_a_clause(text: str, near: str, hint: str) -> None:
 
 
 def test_a_form_is_named_in_the_whole_statement() -> None:
-    with pytest.raises(ost.QueryError) as refused:
-        ost.match("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY x MEASURES A.x ** 2 AS y PATTERN (A))", {"x": [1]})
-    assert "power" in str(refused.value)
+    text = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY x MEASURES A.x ** 2 AS y PATTERN (A))"
+    with pytest.raises(ost.QueryError, match="power"):
+        ost.match(text, pa.table({"x": [1]}))
+
+
+def test_a_form_is_named_in_a_window() -> None:
+    window = "ORDER BY x ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING PATTERN (A) DEFINE A AS x ** 2 > 1"
+    with pytest.raises(ost.QueryError, match="power"):
+        ost.match(f"SELECT count(*) OVER ({window}) AS n FROM t", pa.table({"x": [1]}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ostinato.clause.language.clause_parser import ClauseParser
+from ostinato.clause.language.foreign_syntax import foreign_forms
 from ostinato.clause.language.listed_items import (
     definition_follows,
     listed,
@@ -66,7 +67,8 @@ class WindowSpecification:
 
 def parse_window(cursor: Cursor) -> WindowSpecification:
     """The window at whose opening parenthesis the cursor stands. Carets and spans count in the cursor's text."""
-    return _WindowParser(cursor, None).window()
+    with foreign_forms(cursor):
+        return _WindowParser(cursor, None).window()
 
 
 def parse_base_window(cursor: Cursor) -> WindowSpecification:
