@@ -79,7 +79,7 @@ def _collected(
         ]
         frame = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         entries = entries[np.lexsort([*reversed(keys), frame])]  # stable: ties stay in the order of the rows
-    elements = to_arrow(values.take(entries.astype(np.intp)))
+    elements = to_arrow(values.take(entries.astype(np.intp)).expanded(len(entries)))
     if slot.distinct and t.is_float(elements.type):
         elements = pc.add(elements, pa.scalar(0, elements.type))  # -0.0 is 0.0: Spark's DISTINCT shows it so
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), elements, type=kind)
