@@ -62,6 +62,11 @@ REFUSED = {
         "ROWS",
     ),
     "RANGE": (f"RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING {PATTERN}", "INVALID_WINDOW", "RANGE"),
+    "a frame of a digit that isn't ASCII": (
+        f"ROWS BETWEEN CURRENT ROW AND ² FOLLOWING {PATTERN}",
+        "INVALID_WINDOW",
+        "²",
+    ),
     "a frame of a fraction": (f"ROWS BETWEEN CURRENT ROW AND 1.5 FOLLOWING {PATTERN}", "INVALID_WINDOW", "1.5"),
     "an end before the row": (f"ROWS BETWEEN CURRENT ROW AND 1 PRECEDING {PATTERN}", "INVALID_WINDOW", "1"),
     "EXCLUDE": (f"{UNBOUNDED} EXCLUDE TIES {PATTERN}", "INVALID_WINDOW", "EXCLUDE"),

@@ -56,6 +56,10 @@ REWRITTEN = {
         f"SELECT id * low  OVER w + 1 FROM t WINDOW w AS ({W})",
         "SELECT id * r.`_ost_v0` + 1 AS `id * low + 1` TABLES ",
     ),
+    "names without quotes and spaces": (
+        f"SELECT `low` OVER w, abs(low OVER w), low OVER w::string FROM t WINDOW w AS ({W})",
+        "SELECT r.`_ost_v0` AS `low`, abs(r.`_ost_v1`) AS `abs(low)`, r.`_ost_v1`::string AS `low::string` TABLES ",
+    ),
     "an expression that ends with a word": (
         f"SELECT low OVER w IS NULL, CASE WHEN low OVER w > 1 THEN 2 END FROM t WINDOW w AS ({W})",
         "SELECT r.`_ost_v0` IS NULL AS `low IS NULL`, "
@@ -177,6 +181,12 @@ REFUSED = {
         "k",
     ),
     "an unknown column": (f"SELECT sum(x) OVER w FROM t WINDOW w AS ({W})", "UNKNOWN_COLUMN", "x"),
+    "a call over a copy of a window": (f"SELECT sum(v) OVER (w) FROM t WINDOW w AS ({W})", "INVALID_WINDOW", "w"),
+    "a window built on one with a pattern": (
+        f"SELECT sum(v) OVER x FROM t WINDOW w AS ({W}), x AS (w)",
+        "INVALID_WINDOW",
+        "w",
+    ),
     "a window in itself": (
         f"SELECT low OVER w FROM t WINDOW w AS (w {W[W.index('MEASURES') :]})",
         "INVALID_WINDOW",

@@ -22,6 +22,7 @@ _PART_STARTS = frozenset("FROM WHERE GROUP HAVING QUALIFY WINDOW ORDER SORT CLUS
 _NEEDS_BY = frozenset("GROUP ORDER SORT CLUSTER DISTRIBUTE".split())
 _ORGANIZATION = frozenset("ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET".split())
 """Parts that belong to the whole of a UNION, not to its last block."""
+_PARTS_OF_WINDOWS = ("PARTITION", "ORDER", "ROWS", "RANGE", "GROUPS")
 PLACES_OF_CALLS = ("SELECT", "ORDER")
 
 
@@ -172,6 +173,8 @@ class _Reader:
         parts = self._parts()
         windows = tuple(self._windows(parts["WINDOW"])) if "WINDOW" in parts else ()
         patterns = _with_patterns(self.tokens, windows)
+        for window in windows:
+            self._check_base(window.opening, patterns)
         calls = tuple(call for word, part in parts.items() for call in self._calls(word, part, patterns))
         return SelectBlock(self.select, parts, windows, calls)
 
@@ -224,6 +227,17 @@ class _Reader:
                 yield WindowCall(self._start_of_value(at), at, tokens.closing[at + 1] + 1, word)
             elif window.is_name and window.name.lower() in patterns:
                 yield WindowCall(self._start_of_value(at), at, at + 2, word)
+            self._check_base(at + 1, patterns)
+
+    def _check_base(self, opening: int, patterns: set[str]) -> None:
+        """Raises INVALID_WINDOW if the parentheses build upon a window with a row pattern."""
+        tokens = self.tokens
+        if tokens.upper(opening) != "(" or tokens.upper(opening + 2) not in (")", *_PARTS_OF_WINDOWS):
+            return
+        base = tokens.tokens[opening + 1]
+        if base.is_name and base.name.lower() in patterns:
+            message = f"the window '{base.name}' has a frame, so it can't be built upon"
+            tokens.fail(base.span, message, "INVALID_WINDOW", f"write OVER {base.text}")
 
     def _start_of_value(self, over: int) -> int:
         """The first token of the measure's name or of the function in front of OVER."""

@@ -142,7 +142,8 @@ class _WindowParser(ClauseParser):
             frame_end = 0
         else:
             token = cursor.take()
-            if not token.text.isdigit() or int(token.text) > MAX_BOUND or not cursor.accept("FOLLOWING"):
+            is_whole = token.kind is Kind.NUMBER and token.text.isdigit()
+            if not is_whole or int(token.text) > MAX_BOUND or not cursor.accept("FOLLOWING"):
                 self._fail_frame("the frame ends at CURRENT ROW, n FOLLOWING or UNBOUNDED FOLLOWING", token)
             frame_end = int(token.text)
         if cursor.sees("EXCLUDE") and not cursor.accept("EXCLUDE", "NO", "OTHERS"):

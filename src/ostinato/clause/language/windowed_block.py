@@ -1,6 +1,6 @@
 """A query block with row patterns in windows -> the query of its input, its windows, and the text around the values.
 
-The input is what FROM and WHERE give. `InputQuery` asks for it, `WindowedBlock` reads the windows over its columns, and
+The input is what FROM and WHERE give. `input_query` asks for it, `patterns` has the windows over its columns, and
 `pieces` puts the result back in place of FROM and WHERE. Everything else of the block stays as it is written.
 """
 
@@ -284,13 +284,13 @@ class WindowedBlock:
         )
 
     def _written_name(self, start: int, end: int, calls: Sequence[WindowCall]) -> str:
-        texts, at = [], start
-        for call in calls:
-            texts.append(self.tokens.written(at, call.over))
-            at = call.end
-        if at < end:
-            texts.append(self.tokens.written(at, end))
-        return " ".join(" ".join(texts).split())
+        tokens = self.tokens.tokens
+        if (calls[0].over, calls[0].end) == (start + 1, end):
+            return tokens[start].name  # a measure alone: without quotes
+        starts = [tokens[start].span.start, *(tokens[call.end - 1].span.end for call in calls)]
+        ends = [*(tokens[call.over - 1].span.end for call in calls), tokens[end - 1].span.end]
+        texts = [self.tokens.text[first:last] for first, last in zip(starts, ends, strict=True)]
+        return " ".join("".join(texts).split())
 
 
 _PLACES = {"GROUP": "GROUP BY", "CLUSTER": "CLUSTER BY", "SORT": "SORT BY", "DISTRIBUTE": "DISTRIBUTE BY"}

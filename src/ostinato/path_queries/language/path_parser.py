@@ -139,7 +139,7 @@ class _PathParser:
 
     def _times(self) -> int:
         token = self.cursor.take()
-        if not token.text.isdigit() or int(token.text) > MAX_TIMES:
+        if token.kind is not Kind.NUMBER or not token.text.isdigit() or int(token.text) > MAX_TIMES:
             message = f"'{token.text}' is no number of times up to {MAX_TIMES:,}"
             self.cursor.fail(message, span=token.span, hint="leave the upper number out for any number of times: {2,}")
         return int(token.text)
