@@ -60,6 +60,10 @@ REWRITTEN = {
         f"SELECT `low` OVER w, abs(low OVER w), low OVER w::string FROM t WINDOW w AS ({W})",
         "SELECT r.`_ost_v0` AS `low`, abs(r.`_ost_v1`) AS `abs(low)`, r.`_ost_v1`::string AS `low::string` TABLES ",
     ),
+    "an expression that ends with a unit of time": (
+        f"SELECT low OVER w + INTERVAL 1 DAY, low OVER w + INTERVAL 1 DAY x FROM t WINDOW w AS ({W})",
+        "SELECT r.`_ost_v0` + INTERVAL 1 DAY AS `low + INTERVAL 1 DAY`, r.`_ost_v0` + INTERVAL 1 DAY x TABLES ",
+    ),
     "an expression that ends with a word": (
         f"SELECT low OVER w IS NULL, CASE WHEN low OVER w > 1 THEN 2 END FROM t WINDOW w AS ({W})",
         "SELECT r.`_ost_v0` IS NULL AS `low IS NULL`, "

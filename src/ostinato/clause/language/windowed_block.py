@@ -273,7 +273,7 @@ class WindowedBlock:
 
     def _has_alias(self, start: int, end: int, last_call: WindowCall) -> bool:
         tokens = self.tokens
-        if end == last_call.end or not tokens.tokens[end - 1].is_name:
+        if end == last_call.end or not tokens.tokens[end - 1].is_name or tokens.upper(end - 3) == "INTERVAL":
             return tokens.upper(end - 2) == "AS"
         before = tokens.tokens[end - 2]
         ends_value = before.upper not in _OPERATOR_WORDS and (before.upper in (")", "]") or before.upper.isidentifier())
