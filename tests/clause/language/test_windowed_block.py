@@ -144,6 +144,11 @@ REFUSED = {
         "UNSUPPORTED_WITH_WINDOW",
         "low OVER w",
     ),
+    "the order of DISTINCT": (
+        f"SELECT DISTINCT low OVER w AS l FROM t WINDOW w AS ({W}) ORDER BY count(*) OVER w",
+        "UNSUPPORTED_WITH_WINDOW",
+        "count(*) OVER w",
+    ),
     "an aggregate": (f"SELECT max(low OVER w) FROM t WINDOW w AS ({W})", "UNSUPPORTED_WITH_WINDOW", "low OVER w"),
     "USING": (f"SELECT low OVER w FROM t JOIN u USING (k) WINDOW w AS ({W})", "UNSUPPORTED_WITH_WINDOW", "USING"),
     "NATURAL": (f"SELECT low OVER w FROM t NATURAL JOIN u WINDOW w AS ({W})", "UNSUPPORTED_WITH_WINDOW", "NATURAL"),

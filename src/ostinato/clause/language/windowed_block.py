@@ -88,6 +88,10 @@ class WindowedBlock:
             if call.place not in PLACES_OF_CALLS:
                 message = f"a value over a row pattern can't stand in {_PLACES.get(call.place, call.place)}"
                 self._refuse(span, message, "it can stand in SELECT and ORDER BY; filter it in an outer query")
+            if call.place == "ORDER" and tokens.upper(block.parts["SELECT"].first + 1) == "DISTINCT":
+                self._refuse(
+                    span, "rows of SELECT DISTINCT have no values but those selected", "order by a name of SELECT"
+                )
             if (function := self._aggregate_around(call)) is not None:
                 self._refuse(span, f"{function} can't be over values of a window", "aggregate in an outer query")
         if block.calls and "FROM" not in block.parts:
