@@ -26,6 +26,7 @@ from ostinato.expressions.syntax import (
 from ostinato.expressions.types import Settings
 from ostinato.expressions.typing import type_of
 from ostinato.rows.column_leaves import by_column_name
+from ostinato.rows.column_names import PREFIX
 
 DEFAULT_MAX_PARTIAL_MATCHES = 10_000_000
 MOST_PARTIAL_MATCHES = 10**15
@@ -155,12 +156,17 @@ def argument_leaf(node: Expr, operand_type: Callable[[Expr], pa.DataType]) -> pa
         return None
 
 
+def _named(column: str) -> str:
+    """The name of a key in an error; nothing for an expression, whose column has a name that nobody wrote."""
+    return "" if column.startswith(PREFIX) else f" '{column}'"
+
+
 def _check_order(plan: MatchPlan, column_type: Callable[[str], pa.DataType]) -> None:
     for key in plan.bound.order_by:
         if t.is_map(column_type(key.column)):
             raise QueryError(
                 "TYPE_MISMATCH",
-                f"rows can't be ordered by '{key.column}': it is a map",
+                f"rows can't be ordered by the key{_named(key.column)}: it is a map",
                 text=plan.bound.clause.text,
                 span=key.key.span,
             )
@@ -170,7 +176,7 @@ def _check_order(plan: MatchPlan, column_type: Callable[[str], pa.DataType]) -> 
         if not t.is_datetime(kind):
             raise QueryError(
                 "INVALID_WITHIN",
-                f"WITHIN measures time, but the first ORDER BY column '{first.column}' is {t.spark_name(kind)}",
+                f"WITHIN measures time, but the first ORDER BY key{_named(first.column)} is {t.spark_name(kind)}",
                 text=plan.bound.clause.text,
                 span=first.key.span,
                 hint="order by a DATE or TIMESTAMP first, or use MAXLENGTH",
