@@ -27,7 +27,7 @@ def rows(spark: SparkSession) -> DataFrame:
 
 
 def run(text: str, rows: DataFrame) -> DataFrame:
-    if text.startswith(("SELECT", "WITH")):
+    if text.startswith(("SELECT", "WITH", "CREATE")):
         return ost.sql(text, spark=rows.sparkSession, **({"ticker": rows} if "ticker AS" not in text else {}))
     return rows.transform(ost.match_recognize(text))
 
@@ -35,7 +35,9 @@ def run(text: str, rows: DataFrame) -> DataFrame:
 @pytest.mark.parametrize("line", SPARK_LINES, ids=lambda line: line.id)
 def test_line(line: Line, rows: DataFrame) -> None:
     if line.error is not None:
-        refused(line, rows)
+        assert refused(line, rows) == line.error
+    if line.expect is None:
+        return
     result = run(line.text if line.write is None else line.replaced, rows)
     names = result.columns
     found = pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in result.collect()])
@@ -47,10 +49,12 @@ def test_spark_names_what_to_write(rows: DataFrame) -> None:
         refused(line, rows)
 
 
-def refused(line: Line, rows: DataFrame) -> None:
+def refused(line: Line, rows: DataFrame) -> str:
+    """The code of the error, whose hint names what the line names."""
     with pytest.raises(ost.OstinatoError) as error:
         run(line.text, rows)
     assert line.hint in (error.value.hint or ""), line.id
+    return error.value.code
 
 
 def test_an_internal_error_of_spark_has_no_java_stack(rows: DataFrame) -> None:

@@ -6,7 +6,12 @@ A function that Spark knows, or that a session registered, runs under its name, 
 from __future__ import annotations
 
 _CLOCK = "results must not depend on the clock: compare with a column, or compute it into a column before matching"
-_MATCH_WORDS = {"match_number": "write MATCH_NUMBER()", "classifier": "write CLASSIFIER()"}
+_MATCH_WORDS = {
+    "match_number": "write MATCH_NUMBER()",
+    "match_sequence_number": "write MATCH_SEQUENCE_NUMBER()",
+    "match_rowtime": "write MATCH_ROWTIME()",
+    "classifier": "write CLASSIFIER()",
+}
 
 _FUNCTIONS = {
     # Oracle
@@ -16,7 +21,7 @@ _FUNCTIONS = {
     "bitxor": "write a ^ b",
     "decode": "write CASE x WHEN a THEN b ELSE c END",
     "numtodsinterval": "write n * INTERVAL '1' MINUTE",
-    "numtoyminterval": "write n * INTERVAL '1' MONTH",
+    "numtoyminterval": "write add_months(d, n) for d and n months",
     "to_dsinterval": "write CAST(x AS INTERVAL DAY TO SECOND)",
     "to_yminterval": "write CAST(x AS INTERVAL YEAR TO MONTH)",
     "to_char": "write CAST(x AS STRING), or on Spark date_format(t, 'yyyy-MM') for times",
@@ -122,6 +127,9 @@ _FUNCTIONS = {
     "proctime": _CLOCK,
     "current_row_timestamp": _CLOCK,
     # others
+    "mode": "count the values in a query over the clause's output",
+    "approx_count_distinct": "write count(DISTINCT x)",
+    "group_concat": "write listagg(x, ',')",
     "convert": "write CAST(x AS type)",
     "try_convert": "write try_cast(x AS type)",
     "safe_cast": "write try_cast(x AS type)",

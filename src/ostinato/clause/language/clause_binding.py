@@ -16,7 +16,7 @@ from ostinato.clause.query.bound_clause import BoundClause, BoundKey
 from ostinato.clause.query.clause import MatchMode, MatchRecognize, Measure, PartitionKey, SortKey
 from ostinato.clause.query.pattern import variables
 from ostinato.errors import QueryError, Span, warn
-from ostinato.expressions.foreign_names import word_hint
+from ostinato.expressions.foreign_names import function_hint, word_hint
 from ostinato.expressions.nondeterministic import NONDETERMINISTIC
 from ostinato.expressions.parsing import is_niladic
 from ostinato.expressions.syntax import (
@@ -355,11 +355,12 @@ class _Binder:
     def _plain_call(self, call: Call, *, refuse_nondeterministic: bool) -> None:
         self._no_semantics(call)
         if call.name in vocabulary.OTHER_AGGREGATES:
+            supported = f"supported: {', '.join(sorted(vocabulary.AGGREGATE_ARGUMENTS))}"
             self.names.fail(
                 "UNSUPPORTED_FUNCTION",
                 f"the aggregate {call.name} isn't supported inside MATCH_RECOGNIZE",
                 call.span,
-                f"supported: {', '.join(sorted(vocabulary.AGGREGATE_ARGUMENTS))}",
+                function_hint(call.name) or supported,
             )
         if call.name in vocabulary.GENERATORS:
             self.names.fail(

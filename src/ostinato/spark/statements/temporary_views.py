@@ -49,15 +49,20 @@ class TemporaryView:
 def read_temporary_view(text: str, settings: Settings) -> TemporaryView | None:
     """The view of `CREATE [OR REPLACE] [GLOBAL] TEMP VIEW name [(columns)] AS query`; None for other statements.
 
-    Raises VIEW_NOT_SUPPORTED for views whose text Spark stores: it can't read a clause.
+    Raises VIEW_NOT_SUPPORTED for views and streaming tables whose text Spark stores: it can't read a clause.
     """
     if first_token(text).upper != "CREATE":
         return None
     cursor = Cursor(text, double_quoted_identifiers=settings.double_quoted_identifiers)
     cursor.expect("CREATE")
     replaces = cursor.accept("OR", "REPLACE")
+    if not replaces:
+        cursor.accept("OR", "REFRESH")
     is_global = cursor.accept("GLOBAL")
     is_temporary = cursor.accept("TEMP") or cursor.accept("TEMPORARY")
+    if cursor.sees("STREAMING", "TABLE") or cursor.sees("MATERIALIZED", "VIEW"):
+        hint = "CREATE TABLE name AS ... for the rows of tables, or writeStream for the streaming DataFrame of a query"
+        cursor.fail("pipelines store the text of a query, and can't read a clause", code=_CODE, hint=hint)
     if not cursor.sees("VIEW"):
         return None
     view = cursor.take().span
