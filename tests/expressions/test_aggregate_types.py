@@ -54,7 +54,7 @@ def test_the_value_beside_the_extreme_keeps_its_type() -> None:
     [
         ("sum", "string", "sum takes numbers, not STRING"),
         ("avg", "date", "avg takes numbers, not DATE"),
-        ("count_if", "int", "count_if takes a condition, not INT"),
+        ("count_if", "int", "count_if or FILTER takes a condition, not INT"),
         ("bool_or", "int", "bool_or takes a condition, not INT"),
     ],
 )

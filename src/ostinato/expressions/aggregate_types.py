@@ -21,7 +21,7 @@ def aggregate_type(name: str, args: Sequence[pa.DataType], span: Span | None = N
     """
     if name in ("count", "count_if"):
         if name == "count_if" and args[0] not in (t.BOOL, t.NULL):
-            _mismatch(name, args[0], "a condition", span)
+            _mismatch("count_if or FILTER", args[0], "a condition", span)
         return t.INT64
     kind = args[0]
     if name in ("min_by", "max_by", "min", "max"):

@@ -126,12 +126,13 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """CASE [operand] WHEN condition THEN value ... [ELSE default] END."""
+    """CASE [operand] WHEN condition THEN value ... [ELSE default] END. `word`: the query's word for it, for errors."""
 
     operand: Expr | None
     branches: tuple[tuple[Expr, Expr], ...]
     default: Expr | None
     span: Span | None = field(default=None, compare=False, repr=False)
+    word: str = field(default="case", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,7 @@ class _Resolver:
             raise
 
     def case(self, expr: Case) -> Typed:
-        site = self.site("case", expr)
+        site = self.site(expr.word, expr)
         branches = [(self.node(when), self.node(then)) for when, then in expr.branches]
         if expr.operand is not None:
             operand = self.node(expr.operand)

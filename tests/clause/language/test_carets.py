@@ -107,3 +107,15 @@ def test_a_text_in_double_quotes_where_they_enclose_names() -> None:
     text = 'ORDER BY id MEASURES id AS i PATTERN (A) DEFINE A AS kind = "x"'
     with pytest.raises(QueryError, match="a text is written 'x'"):
         bind(parse_clause(text, double_quoted_identifiers=True), COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        ("max(v) FILTER (WHERE v)", "FILTER needs a condition, not BIGINT"),
+        ("count(*) FILTER (WHERE v)", "count_if or FILTER takes a condition, not BIGINT"),
+    ],
+)
+def test_filter_needs_a_condition(measure: str, message: str) -> None:
+    with pytest.raises(ost.QueryError, match=message):
+        ost.match(f"ORDER BY v MEASURES {measure} AS m PATTERN (A)", pa.table({"v": [1]}))

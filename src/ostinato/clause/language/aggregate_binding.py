@@ -110,7 +110,7 @@ class AggregateBinder:
         if self.written.where is None:
             return value
         condition = self.operand(self.written.where, self.argument)
-        return Case(None, ((condition, value),), None, self.written.where.span)
+        return Case(None, ((condition, value),), None, self.written.where.span, word="filter")
 
     def _order(self, value: Expr) -> tuple[OrderItem, ...]:
         items = tuple(replace(item, expr=self.operand(item.expr, self.argument)) for item in self.written.order_by)
