@@ -180,7 +180,8 @@ def _percentile(slot: Aggregate, rows: agg.AggregateRows, values: Vector, kind: 
     numbers = as_double(values) if t.is_decimal(values.type) else np.asarray(values.values, np.float64)
     low, high = numbers.take(found.lower, mode="clip"), numbers.take(found.higher, mode="clip")
     below, above = found.position - np.floor(found.position), np.ceil(found.position) - found.position
-    result = np.where((low == high) | (below == 0), low, above * low + below * high)  # 0 * infinity isn't 0
+    with np.errstate(invalid="ignore"):  # 0 * infinity isn't 0
+        result = np.where((low == high) | (below == 0), low, above * low + below * high)
     if kind == t.DURATION:
         result = np.trunc(result).astype(np.int64)
     return to_arrow(Vector(kind, result, found.lower >= 0))
