@@ -153,6 +153,21 @@ REFUSED = {
     "USING": (f"SELECT low OVER w FROM t JOIN u USING (k) WINDOW w AS ({W})", "UNSUPPORTED_WITH_WINDOW", "USING"),
     "NATURAL": (f"SELECT low OVER w FROM t NATURAL JOIN u WINDOW w AS ({W})", "UNSUPPORTED_WITH_WINDOW", "NATURAL"),
     "FROM first": (f"FROM t SELECT low OVER ({W})", "UNSUPPORTED_WITH_WINDOW", "SELECT"),
+    "ORDER BY behind UNION": (
+        f"SELECT low OVER w FROM t WINDOW w AS ({W}) UNION ALL SELECT id FROM t ORDER BY low OVER w",
+        "UNSUPPORTED_WITH_WINDOW",
+        "low OVER w",
+    ),
+    "SORT BY behind EXCEPT": (
+        f"SELECT id FROM t EXCEPT (SELECT low OVER w FROM t WINDOW w AS ({W})) SORT BY 1, sum(v) OVER ({W})",
+        "UNSUPPORTED_WITH_WINDOW",
+        f"sum(v) OVER ({W})",
+    ),
+    "ORDER BY behind INTERSECT in a sub-query": (
+        f"SELECT * FROM (SELECT low OVER w FROM t WINDOW w AS ({W}) INTERSECT SELECT id FROM t ORDER BY t.low OVER w)",
+        "UNSUPPORTED_WITH_WINDOW",
+        "t.low OVER w",
+    ),
     "no measure": (f"SELECT lo OVER w FROM t WINDOW w AS ({W})", "UNKNOWN_MEASURE", "lo"),
     "a measure of a table": (f"SELECT t.low OVER w FROM t WINDOW w AS ({W})", "UNKNOWN_MEASURE", "t.low"),
     "a rank": (f"SELECT rank() OVER w FROM t WINDOW w AS ({W})", "UNSUPPORTED_IN_WINDOW", "rank()"),
@@ -212,6 +227,11 @@ def test_refused_with_a_caret(text: str, code: str, words: str) -> None:
     assert error.code == code, str(error)
     assert error.span is not None
     assert text[error.span.start : error.span.end] == words
+
+
+def test_the_same_name_in_another_select() -> None:
+    text = f"SELECT low OVER w FROM t WINDOW w AS ({W}) UNION SELECT rank() OVER w FROM t WINDOW w AS (ORDER BY id)"
+    assert rewritten(text).endswith("UNION SELECT rank() OVER w FROM t WINDOW w AS (ORDER BY id)")
 
 
 @pytest.mark.parametrize(

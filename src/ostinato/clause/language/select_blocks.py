@@ -140,8 +140,31 @@ def blocks_with_patterns(statement: Statement, tokens: StatementTokens) -> list[
     if not any(token.upper == "PATTERN" for token in tokens.tokens):
         return []
     by_offset = {token.span.start: at for at, token in enumerate(tokens.tokens)}
-    blocks = (_Reader(tokens, select, by_offset[select.span.start]).block() for select in statement.selects)
+    blocks = [_Reader(tokens, select, by_offset[select.span.start]).block() for select in statement.selects]
+    _check_outside(statement, tokens, blocks)
     return [block for block in blocks if block.calls or any(window.has_pattern for window in block.windows)]
+
+
+def _check_outside(statement: Statement, tokens: StatementTokens, blocks: list[SelectBlock]) -> None:
+    """Raises for a call that stands in no block, such as in the ORDER BY behind a UNION."""
+    names = {name for block in blocks for name in _with_patterns(tokens, block.windows)}
+    known = {call.over for block in blocks for call in block.calls}
+    for block in blocks:
+        for word, part in block.parts.items():
+            known.update(tokens.outside_of_queries(part.first, part.end) if word != "FROM" else ())
+    clauses = [clause.span for clause in statement.clauses]
+    for at in sorted(set(range(len(tokens.tokens))) - known):
+        start = tokens.tokens[at].span.start
+        in_clause = any(span.start <= start < span.end for span in clauses)
+        if tokens.upper(at) != "OVER" or tokens.upper(at - 1) in (".", ",", "(") or in_clause:
+            continue
+        window = tokens.tokens[at + 1]
+        is_pattern = tokens.upper(at + 1) == "(" and has_pattern(tokens, at + 1)
+        if is_pattern or (window.is_name and window.name.lower() in names):
+            end = tokens.closing[at + 1] + 1 if is_pattern else at + 2
+            message = "a value over a row pattern can't stand outside of its SELECT"
+            hint = "behind a UNION, INTERSECT or EXCEPT, ORDER BY takes the name of an output column"
+            tokens.fail(tokens.span(_start_of_value(tokens, at), end), message, "UNSUPPORTED_WITH_WINDOW", hint)
 
 
 def has_pattern(tokens: StatementTokens, opening: int) -> bool:
@@ -224,9 +247,9 @@ class _Reader:
                 continue
             window = tokens.tokens[at + 1]
             if tokens.upper(at + 1) == "(" and has_pattern(tokens, at + 1):
-                yield WindowCall(self._start_of_value(at), at, tokens.closing[at + 1] + 1, word)
+                yield WindowCall(_start_of_value(tokens, at), at, tokens.closing[at + 1] + 1, word)
             elif window.is_name and window.name.lower() in patterns:
-                yield WindowCall(self._start_of_value(at), at, at + 2, word)
+                yield WindowCall(_start_of_value(tokens, at), at, at + 2, word)
             self._check_base(at + 1, patterns)
 
     def _check_base(self, opening: int, patterns: set[str]) -> None:
@@ -239,22 +262,23 @@ class _Reader:
             message = f"the window '{base.name}' has a frame, so it can't be built upon"
             tokens.fail(base.span, message, "INVALID_WINDOW", f"write OVER {base.text}")
 
-    def _start_of_value(self, over: int) -> int:
-        """The first token of the measure's name or of the function in front of OVER."""
-        tokens, at = self.tokens, over - 1
-        if tokens.upper(at) == "NULLS" and tokens.upper(at - 1) in ("IGNORE", "RESPECT"):
+
+def _start_of_value(tokens: StatementTokens, over: int) -> int:
+    """The first token of the measure's name or of the function in front of OVER."""
+    at = over - 1
+    if tokens.upper(at) == "NULLS" and tokens.upper(at - 1) in ("IGNORE", "RESPECT"):
+        at -= 2
+    while tokens.upper(at) == ")":
+        at = tokens.opening[at] - 1
+        if tokens.upper(at) == "FILTER":
+            at -= 1
+        elif tokens.upper(at) == "GROUP" and tokens.upper(at - 1) == "WITHIN":
             at -= 2
-        while tokens.upper(at) == ")":
-            at = tokens.opening[at] - 1
-            if tokens.upper(at) == "FILTER":
-                at -= 1
-            elif tokens.upper(at) == "GROUP" and tokens.upper(at - 1) == "WITHIN":
-                at -= 2
-        if not tokens.tokens[at].is_name:
-            tokens.fail(tokens.tokens[over].span, "in front of OVER stands a measure or a function", "SYNTAX_ERROR")
-        while tokens.upper(at - 1) == "." and tokens.tokens[at - 2].is_name:
-            at -= 2
-        return at
+    if not tokens.tokens[at].is_name:
+        tokens.fail(tokens.tokens[over].span, "in front of OVER stands a measure or a function", "SYNTAX_ERROR")
+    while tokens.upper(at - 1) == "." and tokens.tokens[at - 2].is_name:
+        at -= 2
+    return at
 
 
 def _with_patterns(tokens: StatementTokens, windows: tuple[NamedWindow, ...]) -> set[str]:
