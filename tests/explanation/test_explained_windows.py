@@ -25,6 +25,15 @@ def test_the_window_as_understood() -> None:
     assert "Row patterns in windows are refused there." in text
 
 
+def test_the_hidden_variable_of_seek_has_words() -> None:
+    window = W.replace("DEFINE", "DEFINE A AS count(*) < 9 AND PREV(CLASSIFIER()) IS NULL,")
+    explained = ost.explain(f"SELECT low OVER ({window}) FROM t")
+    assert "(rows before)*? (A B+)" in explained.text
+    assert "PREV(CLASSIFIER())" in explained.text.split("4. When")[1]
+    assert "__ost_" not in explained.text
+    assert "__ost_" not in explained._repr_html_()
+
+
 def test_several_windows_groups_and_clauses() -> None:
     clause = "MATCH_RECOGNIZE (ORDER BY id MEASURES LAST(v) AS v PATTERN (A))"
     grouped = W.replace("t.v", "LAST(sum(v))").replace("PREV(v)", "PREV(sum(v))")

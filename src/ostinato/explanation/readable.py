@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ostinato.clause.query.bound_clause import BoundClause
+from ostinato.clause.query.window_pattern import BEFORE_MATCH
 from ostinato.expressions.parsing import parse_expression
 from ostinato.expressions.render import quote, render_expression
 from ostinato.expressions.syntax import (
@@ -34,6 +35,7 @@ from ostinato.expressions.syntax import (
     Star,
     Subscript,
     rebuild,
+    string_literal,
 )
 from ostinato.rows.column_names import KEY
 
@@ -183,6 +185,8 @@ def _as_written(expr: Expr, unions: Unions) -> Expr:
             return Call("exists", (_navigation(row, unions),))
         case Case(None, ((Literal("boolean", "FALSE"), _),), None):
             return Literal("null", "NULL")
+        case Call("nullif", (label, other)) if other == string_literal(BEFORE_MATCH):
+            return _as_written(label, unions)  # of a window that seeks
         case Navigation():
             return _navigation(expr, unions)
         case Aggregate(name, args, rows, distinct, final, order_by):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ostinato.clause.automaton.nfa import ACCEPT, ACCEPT_AT_END, Nfa
+from ostinato.clause.query.window_pattern import shown_variable
 from ostinato.pictures.automaton_layout import (
     START_AT_FIRST_ROW,
     AutomatonEdge,
@@ -123,7 +124,7 @@ class _Drawing:
     # --- boxes and lanes ---
 
     def _name(self, node: int) -> str:
-        name = self.picture.nfa.states[node].variable
+        name = shown_variable(self.picture.nfa.states[node].variable)
         return name if len(name) <= 16 else name[:15] + "…"
 
     def _number_of(self, node: int) -> str:
@@ -306,9 +307,9 @@ class _Drawing:
         condition = self.picture.conditions.get(state.variable, "")
         css = "state excluded" if state.excluded else "state"
         number = self._number_of(node)
-        hidden = " (not shown in the output)" if state.excluded else ""
+        name, hidden = shown_variable(state.variable), " (not shown in the output)" if state.excluded else ""
         elements = [
-            f"<g><title>{escape(state.variable + hidden + (': ' + condition if condition else ': every row'))}</title>",
+            f"<g><title>{escape(name + hidden + (': ' + condition if condition else ': every row'))}</title>",
             _pill(css, box, 0.0, 10.0),
             f'<text class="name" x="{_number(box.x)}" y="{_number(box.y + 5)}">{escape(self._name(node))}'
             + (f'<tspan class="word" font-weight="400">{number}</tspan></text>' if number else "</text>"),

@@ -19,6 +19,7 @@ from ostinato.clause.query.pattern import (
     Quantified,
     Variable,
 )
+from ostinato.clause.query.window_pattern import shown_variable
 from ostinato.expressions.render import quote, render_expression, render_name
 from ostinato.rows.column_names import KEY
 
@@ -31,6 +32,8 @@ def render_pattern(pattern: Pattern) -> str:
     'A (B | "b"){2,}? {- C -}'
     """
     match pattern:
+        case Variable(name) if shown_variable(name) != name:
+            return shown_variable(name)
         case Variable(name):
             plain = name == name.upper() and name.replace("_", "a").isalnum() and not name[0].isdigit()
             reserved = name == "PERMUTE"

@@ -15,6 +15,11 @@ BEFORE_MATCH = f"{PREFIX}before"
 """The hidden variable of the rows between the current row and the match that SEEK finds. Only plans have it."""
 
 
+def shown_variable(name: str) -> str:
+    """The name of a variable in explanations. The hidden variable has words instead."""
+    return "(rows before)" if name == BEFORE_MATCH else name
+
+
 @dataclass(frozen=True, slots=True)
 class WindowPattern:
     """`OVER (PARTITION BY ... ORDER BY ... MEASURES ... ROWS BETWEEN CURRENT ROW AND ... PATTERN ... DEFINE ...)`.
