@@ -8,6 +8,7 @@ from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.plan.match_plan import MatchPlan
 from ostinato.clause.plan.window_plan import plan_window
 from ostinato.clause.query.window_pattern import BEFORE_MATCH, WindowPattern
+from ostinato.errors import QueryError
 
 
 def planned(text: str, frame_end: int | None = None, *, seek: bool = True) -> MatchPlan:
@@ -39,3 +40,9 @@ def test_initial_has_no_hidden_loop() -> None:
 
 def test_a_pattern_of_fixed_length_is_compared_by_columns() -> None:
     assert planned("count(*) AS n PATTERN (A B) DEFINE B AS x < PREV(x)", seek=False).engine == "shifts"
+
+
+def test_a_value_with_the_name_of_a_column() -> None:
+    with pytest.raises(QueryError, match="DUPLICATE_COLUMN") as caught:
+        planned("count(*) AS x PATTERN (A) DEFINE A AS x > 1")
+    assert caught.value.hint == "give the measure another name: the output also shows the input's columns"

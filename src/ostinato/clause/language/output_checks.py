@@ -36,7 +36,8 @@ def _check_keys(bound: BoundClause) -> None:
 
 def _also_shown(bound: BoundClause) -> str:
     if bound.shows_all_rows:
-        return ": ALL ROWS PER MATCH also shows the input's columns"
+        words = "the output" if bound.clause.spans.rows_per_match is None else "ALL ROWS PER MATCH"
+        return f": {words} also shows the input's columns"
     return ": late='show' also shows the ORDER BY columns" if bound.shows_order else ""
 
 
