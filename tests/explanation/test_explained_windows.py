@@ -34,6 +34,12 @@ def test_the_hidden_variable_of_seek_has_words() -> None:
     assert "__ost_" not in explained._repr_html_()
 
 
+def test_sub_queries() -> None:
+    text = ost.explain(f"SELECT low OVER ({W} AND v < (SELECT max(x) FROM c)) FROM t").text
+    assert "DEFINE B AS v < PREV(v) AND v < (SELECT max(x) FROM c)" in text
+    assert "sub-queries      (SELECT max(x) FROM c): ost.sql evaluates each once, before matching" in text
+
+
 def test_several_windows_groups_and_clauses() -> None:
     clause = "MATCH_RECOGNIZE (ORDER BY id MEASURES LAST(v) AS v PATTERN (A))"
     grouped = W.replace("t.v", "LAST(sum(v))").replace("PREV(v)", "PREV(sum(v))")

@@ -17,7 +17,7 @@ from ostinato.expressions.syntax import Call, ColumnRef, Expr, Name, rebuild
 
 def windows_of(text: str) -> Iterator[tuple[WindowPattern, str]]:
     """The windows that are called, with the text of FROM in their block."""
-    tokens = StatementTokens(text)
+    tokens = StatementTokens(text, has_sub_queries=True)
     for found in blocks_with_patterns(read_statement(text), tokens):
         if not found.calls:
             continue

@@ -55,6 +55,17 @@ def test_common_tables_unions_and_clauses(tables: dict[str, DataFrame]) -> None:
     assert rows(ost.sql(query, args={"part": 3, "step": 0}, **tables)) == expected
 
 
+def test_sub_queries(tables: dict[str, DataFrame]) -> None:
+    window = W.replace("LAST(v)", "LAST(v) + (SELECT max(n) FROM c)").replace(
+        "PREV(v)", "PREV(v) AND k IN (SELECT k FROM u WHERE id < 2)"
+    )
+    query = f"WITH c AS (SELECT count(*) AS n FROM u) SELECT t.id, low OVER w FROM t WINDOW w AS ({window}) ORDER BY id"
+    assert rows(ost.sql(query, **tables)) == [(1, 6), (2, None), (3, None), (4, None), (5, None)]
+    with pytest.raises(QueryError, match="CORRELATED_SUBQUERY") as caught:
+        ost.sql(f"SELECT sum(v) OVER ({FRAME} AND (SELECT v > 1)) FROM t", **tables)
+    assert caught.value.span is not None
+
+
 def test_groups(tables: dict[str, DataFrame]) -> None:
     frame = FRAME.replace("v < PREV(v)", "LAST(sum(v)) < PREV(sum(v))")
     query = f"""SELECT upper(k), id % 3 AS part, sum(v) AS s, rank() OVER (ORDER BY sum(v)) AS r, low OVER w + sum(v),

@@ -29,11 +29,20 @@ PLACES_OF_CALLS = ("SELECT", "ORDER")
 class StatementTokens:
     """The tokens of a statement with their partners. Parentheses are known to be balanced."""
 
-    def __init__(self, text: str, settings: Settings = Settings(), parameters: Parameters | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        settings: Settings = Settings(),
+        parameters: Parameters | None = None,
+        *,
+        has_sub_queries: bool = False,
+    ) -> None:
         self.text = text
         self.settings = settings
         self.parameters = parameters
         """The values of `:name`. None: they are refused."""
+        self.has_sub_queries = has_sub_queries
+        """Whether Spark gives values to sub-queries. Otherwise they are refused."""
         self.tokens = tokenize(text, double_quoted_identifiers=settings.double_quoted_identifiers)
         self.closing: dict[int, int] = {}
         self.opening: dict[int, int] = {}
@@ -50,7 +59,7 @@ class StatementTokens:
         text = self.text if end is None else self.text[: self.tokens[end - 1].span.end]
         reader = None if self.parameters is None else ParameterReader(self.parameters)
         quotes = self.settings.double_quoted_identifiers
-        cursor = Cursor(text, double_quoted_identifiers=quotes, parameters=reader)
+        cursor = Cursor(text, double_quoted_identifiers=quotes, parameters=reader, has_sub_queries=self.has_sub_queries)
         cursor.at = at
         return cursor
 

@@ -19,7 +19,6 @@ from ostinato.calls.id_columns import IdColumns
 from ostinato.calls.options import a_text
 from ostinato.clause.language.clause_parser import parse_clause
 from ostinato.clause.language.statement_spans import Clause, Select, Statement, read_statement
-from ostinato.clause.language.windowed_block import WindowedBlock
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.correlations.language.correlation_parser import find_correlations
 from ostinato.correlations.task.correlation_task import CorrelationOptions
@@ -175,7 +174,11 @@ class _Answerer:
         if statement.is_clause_alone:  # SELECT * FROM input MATCH_RECOGNIZE ( ... )
             return self._matches(statement, statement.clauses[0], args)
         windows = run_windows(
-            statement, self.options, args, lambda select, block: self._of_block(statement, select, block, args)
+            statement,
+            self.options,
+            args,
+            lambda select, block: self._alone(statement, select, block.input_query, block.source, args),
+            lambda select, span: self._sub_query(statement, select, span, args),
         )
         statement, pieces, frames = windows.statement, list(windows.pieces), dict(windows.frames)
         correlations = find_correlations(statement)
@@ -224,22 +227,21 @@ class _Answerer:
                 parameters=clause_parameters(args, statement.text, clause.body),
                 has_sub_queries=True,
             )
-            query = with_values(query, lambda span: self._sub_query(statement, clause, span, args))
+            start = clause.body.start
+            query = with_values(query, lambda span: self._sub_query(statement, clause, span.moved(start), args))
             return match_dataframe(replace(query, ids=options.ids), source, options, settings)
 
-    def _sub_query(self, statement: Statement, clause: Clause, span: Span, args: Args) -> DataFrame:
-        """The rows of a sub-query in the body of the clause."""
-        within = replace(clause, input=span.moved(clause.body.start))
+    def _sub_query(self, statement: Statement, place: Clause | Select, span: Span, args: Args) -> DataFrame:
+        """The rows of a sub-query in MEASURES or DEFINE."""
+        query = f"SELECT * FROM {statement.text[span.start : span.end]}"
         try:
-            return self._input(statement, within, args)
+            return self._alone(statement, place, query, span, args)
         except QueryError as error:
             if error.code not in ("UNKNOWN_COLUMN", "CORRELATED_INPUT"):
                 raise
-            message = f"a sub-query of a clause must stand on its own: {error.message}"
-            hint = "columns of the clause's rows can't be used inside it"
-            raise QueryError(
-                "CORRELATED_SUBQUERY", message, text=statement.text, span=within.input, hint=hint
-            ) from None
+            message = f"a sub-query in MEASURES or DEFINE must stand on its own: {error.message}"
+            hint = "columns of the rows that are matched can't be used inside it"
+            raise QueryError("CORRELATED_SUBQUERY", message, text=statement.text, span=span, hint=hint) from None
 
     def _correlated_stream(self, text: str, live: DataFrame, args: Args) -> DataFrame:
         """The rows of a correlation of a stream with its own recent history."""
@@ -259,10 +261,6 @@ class _Answerer:
         if fold(written) in self.tables and not any(fold(table.name) == fold(written) for table in clause.tables):
             return self.tables[fold(written)]
         return self._alone(statement, clause, f"SELECT * FROM {written}", clause.input, args)
-
-    def _of_block(self, statement: Statement, select: Select, block: WindowedBlock, args: Args) -> DataFrame:
-        """The input of the windows of a block."""
-        return self._alone(statement, select, block.input_query, block.source, args)
 
     def _alone(self, statement: Statement, place: Clause | Select, query: str, source: Span, args: Args) -> DataFrame:
         """The rows of a query over the input that stands at `source`, with the common tables that it needs."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from ostinato.clause.language.select_blocks import StatementTokens, blocks_with_patterns
 from ostinato.clause.language.statement_spans import Select, Statement
-from ostinato.clause.language.windowed_block import WindowedBlock
-from ostinato.clause.language.windowed_columns import InputColumns
+from ostinato.clause.language.windowed_block import WindowColumns, WindowedBlock
 from ostinato.clause.language.windowed_groups import GroupColumns, GroupedBlock, has_groups
 from ostinato.errors import QueryError, Span
 from ostinato.expressions.render import quote
@@ -19,6 +19,7 @@ from ostinato.spark.clause.clause_options import BatchOptions, ClauseOptions
 from ostinato.spark.clause.window_dataframe import with_window_columns
 from ostinato.spark.shipping.sql_with_frames import Args, Piece
 from ostinato.spark.statements.statement_arguments import window_parameters
+from ostinato.spark.statements.sub_queries import with_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +35,18 @@ class RanWindows:
 
 
 def run_windows(
-    statement: Statement, options: ClauseOptions, args: Args, ask: Callable[[Select, WindowedBlock], DataFrame]
+    statement: Statement,
+    options: ClauseOptions,
+    args: Args,
+    ask: Callable[[Select, WindowedBlock], DataFrame],
+    ask_sub_query: Callable[[Select, Span], DataFrame],
 ) -> RanWindows:
-    """Runs the row patterns in windows of a statement. `ask` runs the query of a block's input."""
-    tokens = StatementTokens(statement.text, statement.settings, window_parameters(args, statement.text))
+    """Runs the row patterns in windows of a statement.
+
+    `ask` runs the query of a block's input, and `ask_sub_query` a sub-query of MEASURES or DEFINE.
+    """
+    parameters = window_parameters(args, statement.text)
+    tokens = StatementTokens(statement.text, statement.settings, parameters, has_sub_queries=True)
     blocks = blocks_with_patterns(statement, tokens)
     if not blocks:
         return RanWindows(statement)
@@ -53,8 +62,8 @@ def run_windows(
             continue
         name = f"ost_rows{len(frames)}"
         block = GroupedBlock(tokens, found) if has_groups(tokens, found) else WindowedBlock(tokens, found)
-        source = ask(found.select, block)
-        frames[name], replaced = _block_rows(block, source, options, f"_{name}", f"{{{name}}}")
+        run = _BlockRun(block, options, partial(ask_sub_query, found.select))
+        frames[name], replaced = run.rows(ask(found.select, block), f"_{name}", f"{{{name}}}")
         pieces += replaced
         inputs += [span for span, _ in replaced]
     outside = replace(
@@ -80,35 +89,39 @@ def _lies_in(span: Span, inputs: list[Span]) -> bool:
     return any(each.start <= span.start < each.end for each in inputs)
 
 
-def _block_rows(
-    block: WindowedBlock, source: DataFrame, options: ClauseOptions, rows: str, frame: str
-) -> tuple[DataFrame, list[Piece]]:
-    """The input of a block with a column for each value, and the replacements, from the result of `input_query`."""
-    if isinstance(block, GroupedBlock):
-        if len(source.columns) != len(block.input_names):
-            message = "an item of this select list has several columns, which can't stand beside groups here"
-            block.tokens.fail(block.source, message, "UNSUPPORTED_WITH_WINDOW", "put the groups into a sub-query")
-        renamed = source.toDF(*(name or f"_ost_n{i}" for i, name in enumerate(block.input_names)))
-        df = renamed.select(*(name for name in block.input_names if name))
-        for pattern in block.patterns(GroupColumns(block)):
-            df = with_window_columns(df, pattern, options, block.tokens.settings)
-        return df, block.group_pieces(source.columns, rows, frame)
-    df, columns = _values(block, source, options)
-    return df, block.pieces(columns, rows, frame)
+@dataclass(frozen=True, slots=True)
+class _BlockRun:
+    block: WindowedBlock
+    options: ClauseOptions
+    answer: Callable[[Span], DataFrame]
+    """Gives the rows of a sub-query."""
 
+    def rows(self, source: DataFrame, rows: str, frame: str) -> tuple[DataFrame, list[Piece]]:
+        """The input with a column for each value, and the replacements. `source` is the result of `input_query`."""
+        block = self.block
+        if isinstance(block, GroupedBlock):
+            if len(source.columns) != len(block.input_names):
+                message = "an item of this select list has several columns, which can't stand beside groups here"
+                block.tokens.fail(block.source, message, "UNSUPPORTED_WITH_WINDOW", "put the groups into a sub-query")
+            renamed = source.toDF(*(name or f"_ost_n{i}" for i, name in enumerate(block.input_names)))
+            df = renamed.select(*(name for name in block.input_names if name))
+            df, _ = self._with_values(df, GroupColumns(block))
+            return df, block.group_pieces(source.columns, rows, frame)
+        columns = block.columns([_fields(block, source, i) for i in range(len(block.tables))])
+        names = [f"`{struct}`.{quote(field)} AS {quote(name)}" for struct, field, name in columns.in_windows]
+        df = source.selectExpr(*names, *(quote(name) for name in columns.computed))
+        df, values = self._with_values(df, columns)
+        of_tables = [f"{quote(name)} AS `_ost_c{i}`" for i, (_, _, name) in enumerate(columns.in_windows)]
+        return df.selectExpr(*of_tables, *(quote(name) for name in values)), block.pieces(columns, rows, frame)
 
-def _values(block: WindowedBlock, source: DataFrame, options: ClauseOptions) -> tuple[DataFrame, InputColumns]:
-    """The rows of tables with a column for each value."""
-    settings = block.tokens.settings
-    columns = block.columns([_fields(block, source, i) for i in range(len(block.tables))])
-    names = [f"`{struct}`.{quote(field)} AS {quote(name)}" for struct, field, name in columns.in_windows]
-    df = source.selectExpr(*names, *(quote(name) for name in columns.computed))
-    patterns = block.patterns(columns)
-    for pattern in patterns:
-        df = with_window_columns(df, pattern, options, settings)
-    values = [measure.name for pattern in patterns for measure in pattern.clause.measures]
-    of_tables = [f"{quote(name)} AS `_ost_c{i}`" for i, (_, _, name) in enumerate(columns.in_windows)]
-    return df.selectExpr(*of_tables, *(quote(name) for name in values)), columns
+    def _with_values(self, df: DataFrame, columns: WindowColumns) -> tuple[DataFrame, list[str]]:
+        """The rows with a column for each value, and the names of these columns."""
+        values = []
+        for pattern in self.block.patterns(columns):
+            filled = replace(pattern, clause=with_values(pattern.clause, self.answer))
+            df = with_window_columns(df, filled, self.options, self.block.tokens.settings)
+            values += [measure.name for measure in filled.clause.measures]
+        return df, values
 
 
 def _fields(block: WindowedBlock, source: DataFrame, table: int) -> list[str]:
