@@ -41,7 +41,7 @@ NO_PARAMETERS = Parameters()
 
 @dataclass(slots=True)
 class ParameterReader:
-    """Gives values to the parameters of one text, from left to right."""
+    """Gives values to the parameters of one text, from left to right. `_marks`: so many `?` have been read before."""
 
     parameters: Parameters = NO_PARAMETERS
     _marks: int = 0

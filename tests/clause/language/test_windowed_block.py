@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
+from ostinato.clause.language.parameter_marks import parameter_marks
 from ostinato.clause.language.select_blocks import StatementTokens, blocks_with_patterns
 from ostinato.clause.language.statement_spans import read_statement
 from ostinato.clause.language.windowed_block import WindowedBlock
 from ostinato.clause.query.window_pattern import WindowPattern
 from ostinato.errors import QueryError
+from ostinato.expressions.parameters import Parameters
 from ostinato.expressions.render import render_expression
 
 FRAME = "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING PATTERN (A B+) DEFINE B AS v < PREV(v)"
@@ -19,7 +21,7 @@ FIELDS = (("id", "k", "v"), ("k", "name"))
 
 
 def block_of(text: str) -> WindowedBlock:
-    tokens = StatementTokens(text)
+    tokens = StatementTokens(text, parameters=Parameters.of([0]))
     (block,) = blocks_with_patterns(read_statement(text), tokens)
     return WindowedBlock(tokens, block)
 
@@ -86,6 +88,11 @@ REWRITTEN = {
         f"SELECT low OVER w FROM t WINDOW w AS ({W}) UNION ALL SELECT id FROM t ORDER BY 1",
         "SELECT r.`_ost_v0` AS `low` TABLES  UNION ALL SELECT id FROM t ORDER BY 1",
     ),
+    "windows between others": (
+        f"SELECT low OVER w FROM t WINDOW a AS ({W}), v AS (ORDER BY id), w AS ({W}), u AS (v), x AS w, y AS ({W})"
+        " LIMIT 1",
+        "SELECT r.`_ost_v0` AS `low` TABLES WINDOW v AS (ORDER BY id), u AS (v) LIMIT 1",
+    ),
     "EXCEPT columns": (
         f"SELECT * EXCEPT (v), low OVER w FROM t WINDOW w AS ({W})",
         "SELECT `t`.* EXCEPT (v), r.`_ost_v0` AS `low` TABLES ",
@@ -100,6 +107,19 @@ REWRITTEN = {
 @pytest.mark.parametrize(("text", "expected"), REWRITTEN.values(), ids=REWRITTEN.keys())
 def test_text_for_spark(text: str, expected: str) -> None:
     assert rewritten(text) == expected
+
+
+def test_marks_have_their_values_wherever_a_window_stands() -> None:
+    text = f"""SELECT ?, low OVER w, count(*) OVER (ORDER BY id {FRAME.replace("B+", "B?")} + ?) FROM t WHERE v > ?
+        WINDOW w AS ({W.replace("LAST(v)", "LAST(v) + ?")} * ?) LIMIT ?"""
+    tokens = StatementTokens(text, parameters=Parameters.of([10, 11, 12, 13, 14, 15]))
+    tokens.marks = parameter_marks(tokens)
+    (found,) = blocks_with_patterns(read_statement(text), tokens)
+    block = WindowedBlock(tokens, found)
+    low, count = (pattern.clause for pattern in block.patterns(block.columns(FIELDS[:1])))
+    assert render_expression(low.measures[0].expression) == "(last(`v`) + 13)"
+    assert render_expression(low.definitions[0].condition) == "(`v` < (prev(`v`) * 14))"
+    assert render_expression(count.definitions[0].condition) == "(`v` < (prev(`v`) + 11))"
 
 
 def test_the_query_of_the_input() -> None:
@@ -168,6 +188,9 @@ REFUSED = {
         "UNSUPPORTED_WITH_WINDOW",
         "t.low OVER w",
     ),
+    "? in a key": (f"SELECT low OVER (PARTITION BY k % ? {W[15:]}) FROM t", "UNSUPPORTED_WITH_WINDOW", "?"),
+    "? in an argument": (f"SELECT sum(v * ?) OVER ({W}) FROM t", "UNSUPPORTED_WITH_WINDOW", "?"),
+    "? as an argument": (f"SELECT nth_value(v, ?) OVER ({W}) FROM t", "UNSUPPORTED_WITH_WINDOW", "?"),
     "no measure": (f"SELECT lo OVER w FROM t WINDOW w AS ({W})", "UNKNOWN_MEASURE", "lo"),
     "a measure of a table": (f"SELECT t.low OVER w FROM t WINDOW w AS ({W})", "UNKNOWN_MEASURE", "t.low"),
     "a rank": (f"SELECT rank() OVER w FROM t WINDOW w AS ({W})", "UNSUPPORTED_IN_WINDOW", "rank()"),

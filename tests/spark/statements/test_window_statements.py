@@ -55,6 +55,16 @@ def test_common_tables_unions_and_clauses(tables: dict[str, DataFrame]) -> None:
     assert rows(ost.sql(query, args={"part": 3, "step": 0}, **tables)) == expected
 
 
+def test_parameters_by_position(tables: dict[str, DataFrame]) -> None:
+    window = W.replace("LAST(v)", "LAST(v) * ?").replace("B+", "B??  B")
+    query = f"""SELECT id + ? AS i, low OVER w, sum(v) OVER x AS s, count(*) OVER ({W} - ?) AS n,
+        first_value(v) OVER y AS f FROM t WHERE id > ?
+        WINDOW unused AS ({W} + ?), x AS (PARTITION BY k ORDER BY id + ?), w AS ({window} + ?),
+            y AS (ORDER BY id {FRAME} AND id < (SELECT max(id) + ? FROM u)) ORDER BY id LIMIT ?"""
+    df = ost.sql(query, args=[10, 1, 0, 99, 1, 100, 0, 1, 2], **tables)
+    assert rows(df) == [(11, 400, 5, 0, 5), (12, None, 9, 0, None)]
+
+
 def test_sub_queries(tables: dict[str, DataFrame]) -> None:
     window = W.replace("LAST(v)", "LAST(v) + (SELECT max(n) FROM c)").replace(
         "PREV(v)", "PREV(v) AND k IN (SELECT k FROM u WHERE id < 2)"

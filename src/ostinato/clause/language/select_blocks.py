@@ -6,6 +6,7 @@ Nothing is rewritten here.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
@@ -40,7 +41,9 @@ class StatementTokens:
         self.text = text
         self.settings = settings
         self.parameters = parameters
-        """The values of `:name`. None: they are refused."""
+        """None: parameters are refused."""
+        self.marks: list[int] = []
+        """The offsets of the `?` that are parameters, for values by position (`parameter_marks`)."""
         self.has_sub_queries = has_sub_queries
         """Whether Spark gives values to sub-queries. Otherwise they are refused."""
         self.tokens = tokenize(text, double_quoted_identifiers=settings.double_quoted_identifiers)
@@ -57,7 +60,8 @@ class StatementTokens:
     def cursor(self, at: int, end: int | None = None) -> Cursor:
         """A cursor at a token, that sees the tokens up to `end`."""
         text = self.text if end is None else self.text[: self.tokens[end - 1].span.end]
-        reader = None if self.parameters is None else ParameterReader(self.parameters)
+        marks = bisect_left(self.marks, self.tokens[at].span.start)
+        reader = None if self.parameters is None else ParameterReader(self.parameters, marks)
         quotes = self.settings.double_quoted_identifiers
         cursor = Cursor(text, double_quoted_identifiers=quotes, parameters=reader, has_sub_queries=self.has_sub_queries)
         cursor.at = at

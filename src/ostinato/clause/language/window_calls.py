@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from ostinato.clause.language.select_blocks import NamedWindow, SelectBlock, StatementTokens, WindowCall
 from ostinato.clause.language.vocabulary import OTHER_AGGREGATES, WINDOW_FUNCTIONS, aggregate_name
-from ostinato.clause.language.window_parser import WindowSpecification, parse_base_window, parse_window
+from ostinato.clause.language.window_parser import WindowSpecification, parse_base_window, parse_window, refuse_marks
 from ostinato.errors import Span, did_you_mean
 from ostinato.expressions.parsing import ExpressionParser
 from ostinato.expressions.syntax import Call, Expr, Literal, Star
@@ -66,6 +66,7 @@ class BlockWindows:
                 refused = " ".join(words).rstrip(" (")
                 message = f"{refused} can't be used over a window with a row pattern"
                 tokens.fail(tokens.tokens[at].span, message, "UNSUPPORTED_IN_WINDOW")
+        refuse_marks(tokens.cursor(call.first), tokens.tokens[call.first : call.over])
         return self._function(call, window)
 
     def _measure(self, call: WindowCall, window: WindowSpecification, span: Span) -> WindowValue:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ostinato.clause.language.clause_parser import ClauseParser
@@ -76,6 +77,14 @@ def parse_base_window(cursor: Cursor) -> WindowSpecification:
     return _WindowParser(cursor, None).base_window()
 
 
+def refuse_marks(cursor: Cursor, tokens: Sequence[Token]) -> None:
+    """Raises for a `?` in keys or arguments, which Spark evaluates in another place of the text."""
+    mark = next((token for token in tokens if token.upper == "?"), None)
+    if mark is not None:
+        message = "? can't stand in the keys of a window with a row pattern, or in a call over it"
+        cursor.fail(message, code="UNSUPPORTED_WITH_WINDOW", span=mark.span, hint="write :name, and pass a dict")
+
+
 class _WindowParser(ClauseParser):
     def window(self) -> WindowSpecification:
         cursor = self.cursor
@@ -115,12 +124,13 @@ class _WindowParser(ClauseParser):
 
     def _keys(self) -> WindowSpecification:
         cursor = self.cursor
-        start = cursor.expect("(").span
+        first, start = cursor.at, cursor.expect("(").span
         base = base_span = None
         if cursor.token.kind is Kind.BACK_QUOTED or (cursor.token.is_name and cursor.token.upper not in _STARTS):
             base, base_span = cursor.name("a window")
         partition_by = self._listed_keys() if cursor.accept("PARTITION", "BY") else ()
         order_by = self._listed_keys() if cursor.accept("ORDER", "BY") else ()
+        refuse_marks(cursor, cursor.tokens[first : cursor.at])
         return WindowSpecification(start, base, base_span, partition_by, order_by, None)
 
     def _listed_keys(self) -> tuple[WindowKey, ...]:

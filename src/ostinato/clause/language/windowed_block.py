@@ -12,7 +12,14 @@ from functools import cached_property
 from typing import NoReturn, Protocol
 
 from ostinato.clause.language.block_tables import BlockTable, tables_of
-from ostinato.clause.language.select_blocks import PLACES_OF_CALLS, Part, SelectBlock, StatementTokens, WindowCall
+from ostinato.clause.language.other_windows import spans_of_patterns
+from ostinato.clause.language.select_blocks import (
+    PLACES_OF_CALLS,
+    Part,
+    SelectBlock,
+    StatementTokens,
+    WindowCall,
+)
 from ostinato.clause.language.vocabulary import OTHER_AGGREGATES, aggregate_name
 from ostinato.clause.language.window_calls import BlockWindows, WindowValue
 from ostinato.clause.language.window_parser import WindowKey, WindowSpecification
@@ -200,7 +207,7 @@ class WindowedBlock:
 
     def pieces(self, columns: InputColumns, rows: str, frame: str) -> list[Piece]:
         """The replacements in the block: `frame` stands for the input with the values, and `rows` is its name."""
-        pieces = self.window_piece()
+        pieces = self.window_pieces()
         if not self.calls:
             return pieces
         tables = [
@@ -230,19 +237,9 @@ class WindowedBlock:
     def _aliases(self) -> list[str]:
         return [quote(table.name or "_ost_t") for table in self.tables]
 
-    def window_piece(self) -> list[Piece]:
-        """The WINDOW clause without the windows that Spark doesn't know."""
-        part = self.block.parts.get("WINDOW")
-        if part is None:
-            return []
-        tokens = self.tokens
-        patterns = {window.name.name.lower() for window in self.block.windows if window.has_pattern}
-        kept = [
-            tokens.text[window.span.start : window.span.end]
-            for window in self.block.windows
-            if not window.has_pattern and tokens.tokens[window.opening].name.lower() not in patterns
-        ]
-        return [(tokens.span(part.first, part.end), f"WINDOW {', '.join(kept)}" if kept else "")]
+    def window_pieces(self) -> list[Piece]:
+        """Takes the windows that Spark doesn't know out of the WINDOW clause."""
+        return [(span, "") for span in spans_of_patterns(self.tokens, self.block)]
 
     def _star_pieces(self) -> list[Piece]:
         """`*` means the columns of the tables, not those that hold values."""

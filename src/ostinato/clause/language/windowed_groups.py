@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from ostinato.clause.language.other_windows import other_windows
 from ostinato.clause.language.select_blocks import SelectBlock, StatementTokens
 from ostinato.clause.language.vocabulary import (
     GENERATORS,
@@ -95,7 +96,7 @@ class GroupedBlock(WindowedBlock):
             for at in range(block.parts[word].first, block.parts[word].end) if word in block.parts else ():
                 if tokens.tokens[at].name.lower() in GENERATORS and tokens.upper(at + 1) == "(":
                     self._refuse(tokens.tokens[at].span, f"{tokens.tokens[at].text} can't stand beside groups here")
-                if tokens.upper(at) == "?" and tokens.parameters is None and not self._is_called(at):
+                if tokens.upper(at) == "?" and not self._is_called(at):
                     self._refuse(tokens.tokens[at].span, "? can't stand beside groups here", "write :name")
 
     def _calls_in(self, first: int, end: int) -> list[Span]:
@@ -123,7 +124,10 @@ class GroupedBlock(WindowedBlock):
         items = ["NULL" if self._calls_in(*item) else self.tokens.written(*item) for item in self.items]
         computed = [f"{text} AS `{column.name}`" for text, column in self.computed.items()]
         source = self.tokens.text[self.source.start : self.source.end]
-        windows = " ".join(text for _, text in self.window_piece())
+        others = [
+            self.tokens.text[window.span.start : window.span.end] for window in other_windows(self.tokens, self.block)
+        ]
+        windows = f"WINDOW {', '.join(others)}" if others else ""
         return f"SELECT {', '.join([*items, *computed])} {source} {windows}".rstrip()
 
     @property
@@ -136,7 +140,8 @@ class GroupedBlock(WindowedBlock):
 
     def group_pieces(self, names: Sequence[str], rows: str, frame: str) -> list[Piece]:
         """The replacements in the block. `names` are those of the input query's columns, as Spark gave them."""
-        pieces = [(span, "") for span, _ in self.window_piece()]
+        part = self.block.parts.get("WINDOW")
+        pieces = [(self.tokens.span(part.first, part.end), "")] if part is not None else []
         pieces.append((self.source, f"FROM {frame} AS {rows}"))
         for i, item in enumerate(self.items):
             if not self._calls_in(*item):

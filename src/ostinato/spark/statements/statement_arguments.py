@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ostinato.calls.options import shown
+from ostinato.clause.language.parameter_marks import parameter_marks
 from ostinato.clause.language.select_blocks import StatementTokens, pattern_windows
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.expressions.lexer import tokenize
@@ -61,46 +62,23 @@ def clause_parameters(args: Args, text: str, body: Span) -> ParameterReader:
     return ParameterReader(Parameters.of(args_inside(args, text, [body])))
 
 
-def window_parameters(args: Args, text: str) -> Parameters | None:
-    """The values of `:name` inside the windows of a statement. None for values by position."""
+def window_parameters(args: Args, text: str) -> Parameters:
+    """The values of the parameters inside the windows of a statement. Others may be of kinds that only Spark knows."""
     if isinstance(args, list):
-        return None
+        tokens = StatementTokens(text)
+        windows = [tokens.span(at, tokens.closing[at]) for at in pattern_windows(tokens)]
+        marks = zip(parameter_marks(tokens), args, strict=False)
+        inside = [any(span.start <= offset < span.end for span in windows) for offset, _ in marks]
+        return Parameters.of([value if is_inside else None for is_inside, value in zip(inside, args, strict=False)])
     names = {after.text for token, after in itertools.pairwise(tokenize(text)) if token.upper == ":"}
     return Parameters.of({name: value for name, value in (args or {}).items() if name in names})
-
-
-def _marks(text: str) -> list[int]:
-    """The offsets of all `?` that are parameters. Inside PATTERN ( ... ), a `?` is a quantifier."""
-    tokens = StatementTokens(text)
-    windows = [tokens.span(at, tokens.closing[at]) for at in pattern_windows(tokens)]
-    marks: list[int] = []
-    clauses: list[int] = []  # the depths of the open clauses
-    depth, pattern = 0, None
-    word = ""  # the one before
-    for token in tokens.tokens:
-        in_window = any(span.start <= token.span.start < span.end for span in windows)
-        if token.upper == "(":
-            depth += 1
-            if word == "MATCH_RECOGNIZE":
-                clauses.append(depth)
-            elif word == "PATTERN" and (clauses or in_window) and pattern is None:
-                pattern = depth
-        elif token.upper == ")":
-            if clauses and clauses[-1] == depth:
-                clauses.pop()
-            pattern = None if pattern == depth else pattern
-            depth -= 1
-        elif token.upper == "?" and pattern is None:
-            marks.append(token.span.start)
-        word = token.upper
-    return marks
 
 
 def args_inside(args: Args, text: str, spans: Sequence[Span]) -> Args:
     """The values of the parameters inside the spans, in the order of the spans. Values by name are for all."""
     if not isinstance(args, list):
         return args
-    values = dict(zip(_marks(text), args, strict=False))
+    values = dict(zip(parameter_marks(StatementTokens(text)), args, strict=False))
     return [value for span in spans for offset, value in values.items() if span.start <= offset < span.end]
 
 
@@ -108,6 +86,6 @@ def args_outside(args: Args, text: str, spans: Sequence[Span]) -> Args:
     """The values of the parameters outside of the spans."""
     if not isinstance(args, list):
         return args
-    values = dict(zip(_marks(text), args, strict=False))
+    values = dict(zip(parameter_marks(StatementTokens(text)), args, strict=False))
     rest = [value for offset, value in values.items() if not any(span.start <= offset < span.end for span in spans)]
     return [*rest, *args[len(values) :]]

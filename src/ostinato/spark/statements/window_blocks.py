@@ -9,6 +9,7 @@ from functools import partial
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from ostinato.clause.language.parameter_marks import parameter_marks
 from ostinato.clause.language.select_blocks import StatementTokens, blocks_with_patterns
 from ostinato.clause.language.statement_spans import Select, Statement
 from ostinato.clause.language.windowed_block import WindowColumns, WindowedBlock
@@ -47,6 +48,7 @@ def run_windows(
     """
     parameters = window_parameters(args, statement.text)
     tokens = StatementTokens(statement.text, statement.settings, parameters, has_sub_queries=True)
+    tokens.marks = parameter_marks(tokens)
     blocks = blocks_with_patterns(statement, tokens)
     if not blocks:
         return RanWindows(statement)
@@ -58,7 +60,9 @@ def run_windows(
         if _lies_in(found.select.span, inputs):
             continue  # the query of that input runs it
         if not found.calls:
-            pieces += WindowedBlock(tokens, found).window_piece()
+            unused = WindowedBlock(tokens, found).window_pieces()
+            pieces += unused
+            inputs += [span for span, _ in unused]
             continue
         name = f"ost_rows{len(frames)}"
         block = GroupedBlock(tokens, found) if has_groups(tokens, found) else WindowedBlock(tokens, found)
