@@ -93,6 +93,10 @@ REWRITTEN = {
         " LIMIT 1",
         "SELECT r.`_ost_v0` AS `low` TABLES WINDOW v AS (ORDER BY id), u AS (v) LIMIT 1",
     ),
+    "fields of structs": (
+        f"SELECT struct(low OVER w, count(*) OVER w, low OVER w AS l, low OVER w + 1) s FROM t WINDOW w AS ({W})",
+        "SELECT struct(r.`_ost_v0` AS `low`, r.`_ost_v1` AS `col2`, r.`_ost_v0` AS l, r.`_ost_v0` + 1) s TABLES ",
+    ),
     "EXCEPT columns": (
         f"SELECT * EXCEPT (v), low OVER w FROM t WINDOW w AS ({W})",
         "SELECT `t`.* EXCEPT (v), r.`_ost_v0` AS `low` TABLES ",

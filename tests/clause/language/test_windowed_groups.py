@@ -51,6 +51,11 @@ def test_the_query_of_the_groups_and_the_text_around_it() -> None:
     )
 
 
+def test_fields_of_structs_have_the_names_that_spark_gives() -> None:
+    shown = rewritten(f"SELECT struct(t.k, sum(v), low OVER w) FROM t GROUP BY k WINDOW w AS ({W})", ("",))
+    assert shown.startswith("SELECT struct(r.`_ost_x4` AS `k`, r.`_ost_x1` AS `col2`, r.`_ost_v0` AS `low`)")
+
+
 def test_aggregates_in_navigations_are_those_of_the_block() -> None:
     block = block_of(f"SELECT low OVER w FROM t GROUP BY k WINDOW w AS ({W})")
     (pattern,) = block.patterns(GroupColumns(block))

@@ -57,7 +57,7 @@ def test_common_tables_unions_and_clauses(tables: dict[str, DataFrame]) -> None:
 
 def test_parameters_by_position(tables: dict[str, DataFrame]) -> None:
     window = W.replace("LAST(v)", "LAST(v) * ?").replace("B+", "B??  B")
-    query = f"""SELECT id + ? AS i, low OVER w, sum(v) OVER x AS s, count(*) OVER ({W} - ?) AS n,
+    query = f"""SELECT id + ? AS i, struct(low OVER w).low, sum(v) OVER x AS s, count(*) OVER ({W} - ?) AS n,
         first_value(v) OVER y AS f FROM t WHERE id > ?
         WINDOW unused AS ({W} + ?), x AS (PARTITION BY k ORDER BY id + ?), w AS ({window} + ?),
             y AS (ORDER BY id {FRAME} AND id < (SELECT max(id) + ? FROM u)) ORDER BY id LIMIT ?"""

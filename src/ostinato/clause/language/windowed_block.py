@@ -20,6 +20,7 @@ from ostinato.clause.language.select_blocks import (
     StatementTokens,
     WindowCall,
 )
+from ostinato.clause.language.struct_fields import Piece, with_field_names
 from ostinato.clause.language.vocabulary import OTHER_AGGREGATES, aggregate_name
 from ostinato.clause.language.window_calls import BlockWindows, WindowValue
 from ostinato.clause.language.window_parser import WindowKey, WindowSpecification
@@ -31,9 +32,6 @@ from ostinato.expressions.cursor import Cursor
 from ostinato.expressions.lexer import tokenize
 from ostinato.expressions.render import quote
 from ostinato.expressions.syntax import ColumnRef, Expr, Name
-
-Piece = tuple[Span, str]
-"""A span of the statement, and the text that Spark gets in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +213,8 @@ class WindowedBlock:
             for each, alias in zip(columns.by_table, self._aliases(), strict=True)
         ]
         pieces.append((self.source, f"FROM {frame} AS {rows}, {', '.join(tables)}"))
-        return [*pieces, *self.call_pieces(f"{rows}."), *self._star_pieces(), *self.alias_pieces()]
+        calls = with_field_names(self.tokens, self.call_pieces(f"{rows}."))
+        return [*pieces, *calls, *self._star_pieces(), *self.alias_pieces()]
 
     def call_pieces(self, qualifier: str) -> list[Piece]:
         """The columns of the values, in the places of the calls."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ostinato.clause.language.other_windows import other_windows
 from ostinato.clause.language.select_blocks import SelectBlock, StatementTokens
+from ostinato.clause.language.struct_fields import Piece, with_field_names
 from ostinato.clause.language.vocabulary import (
     GENERATORS,
     LOGICAL_NAVIGATION,
@@ -18,7 +19,7 @@ from ostinato.clause.language.vocabulary import (
     PHYSICAL_NAVIGATION,
     aggregate_name,
 )
-from ostinato.clause.language.windowed_block import ComputedColumn, Piece, WindowedBlock
+from ostinato.clause.language.windowed_block import ComputedColumn, WindowedBlock
 from ostinato.clause.query.clause import Definition, MatchRecognize
 from ostinato.clause.query.pattern import variables
 from ostinato.errors import QueryError, Span
@@ -146,8 +147,8 @@ class GroupedBlock(WindowedBlock):
         for i, item in enumerate(self.items):
             if not self._calls_in(*item):
                 pieces.append((self.tokens.span(*item), f"{rows}.`_ost_i{i}` AS {quote(names[i])}"))
-        pieces += [(span, f"{rows}.`{column}`") for span, column in self.parts]
-        return [*pieces, *self.call_pieces(f"{rows}."), *self.alias_pieces()]
+        values = [*((span, f"{rows}.`{column}`") for span, column in self.parts), *self.call_pieces(f"{rows}.")]
+        return [*pieces, *with_field_names(self.tokens, values), *self.alias_pieces()]
 
     def _parts_of_items(self) -> Iterator[tuple[Span, str]]:
         for item in self.items:
