@@ -74,6 +74,10 @@ REFUSED = {
     "GROUP BY ALL": (f"SELECT k, low OVER w FROM t GROUP BY ALL WINDOW w AS ({W})", "GROUP BY ALL"),
     "groups by a value": (f"SELECT k, low OVER w FROM t GROUP BY 1, 2 WINDOW w AS ({W})", "2"),
     "a generator": (f"SELECT explode(array(1)), low OVER w FROM t GROUP BY k WINDOW w AS ({W})", "explode"),
+    "? in a window of Spark": (
+        f"SELECT low OVER w, rank() OVER v FROM t GROUP BY k WINDOW v AS (ORDER BY k + ?), w AS ({W})",
+        "?",
+    ),
     "an alias in ORDER BY": (
         f"SELECT sum(v) AS s, low OVER w FROM t GROUP BY k WINDOW w AS ({W}) ORDER BY -s",
         "s",

@@ -99,6 +99,10 @@ class GroupedBlock(WindowedBlock):
                     self._refuse(tokens.tokens[at].span, f"{tokens.tokens[at].text} can't stand beside groups here")
                 if tokens.upper(at) == "?" and not self._is_called(at):
                     self._refuse(tokens.tokens[at].span, "? can't stand beside groups here", "write :name")
+        spans = [window.span for window in other_windows(tokens, block)]  # these move into the query of the groups
+        for token in tokens.tokens:
+            if token.upper == "?" and any(span.start <= token.span.start < span.end for span in spans):
+                self._refuse(token.span, "? can't stand beside groups here", "write :name")
 
     def _calls_in(self, first: int, end: int) -> list[Span]:
         return [self.tokens.span(c.call.first, c.call.end) for c in self.calls if first <= c.call.first < end]
