@@ -22,9 +22,9 @@ _MEANING = {
     _NEIGHBOURS: "The worker evaluates the condition on all rows at once, over columns shifted within a key.",
     _RUN: "The condition depends on the rows matched so far. The compiled search checks it on each row that it tries.",
     _EITHER: "The condition depends on the rows matched so far. The compiled search checks it if it supports the "
-    "column types. Otherwise Python does, at about 0.1 ms for each row tried.",
+    "column types. Otherwise Python does, at 0.02 to 0.1 ms for each row tried.",
     _GENERAL: "The condition depends on the rows matched so far, and the compiled search doesn't support it. Python "
-    "checks it, at about 0.1 ms for each row tried.",
+    "checks it, at 0.02 to 0.1 ms for each row tried.",
 }
 
 

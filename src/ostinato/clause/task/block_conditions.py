@@ -3,7 +3,7 @@
 `contains(B.text, A.text)` reads the current row and a row of A. While the search tries row after row against the same
 row of A, only the current row changes. So one call of the evaluator answers for a block of rows, and the next trials
 look their answer up. A block is twice as long as the rows that were tried before. Conditions with aggregates or
-CLASSIFIER() aren't answered here.
+CLASSIFIER() are left to `predicted_conditions.py`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from ostinato.clause.task.sorted_columns import SortedColumns
+from ostinato.clause.task.trials import Trial
 from ostinato.errors import MatchError
 from ostinato.expressions.evaluate import PreparedExpression
 from ostinato.expressions.syntax import Anchor, Column, Expr, Navigation, RowClassifier, walk
@@ -26,16 +26,6 @@ CURRENT = -2
 """Stands for the current row among the rows that a condition reads."""
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 8, 4096
 _MOST_BLOCKS = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """A row that the search tries: its label is the last one."""
-
-    row: int
-    labels: NDArray[np.int32]
-    key_first: int
-    key_end: int
 
 
 @dataclass(slots=True)
