@@ -73,7 +73,7 @@ QUERIES: dict[str, tuple[Any, Any]] = {
     ),
     "general_conditions": (
         """PARTITION BY symbol ORDER BY ts MEASURES LAST(ts) AS t ALL MATCHES PATTERN (A+ B) MAXLENGTH 5
-           DEFINE B AS concat(FIRST(A.venue), venue) = 'XY'""",
+           DEFINE A AS sum(A.volume) < 9 AND listagg(venue) <> 'X', B AS concat(FIRST(A.venue), venue) = 'XY'""",
         TRADES,
     ),
     "incremental_permute": (

@@ -95,7 +95,8 @@ def _run_lines(planned: PlannedClause) -> list[str]:
         return [f"The values that a partial match stores depend on the column types. {planned.untyped_reason}"]
     if typed.general is not None:
         computed = ", ".join(readable(slot, unions) for slot in typed.general.slots)
-        return [f"Not supported: {typed.general.reason}.", f"Computed again for each row tried: {computed}."]
+        unknown = [f"Not supported: {reason}." for reason in typed.general.reasons]
+        return [*unknown, f"Computed again for each row tried: {computed}."]
     assert typed.run is not None
     stored = ", ".join((*_registers(typed.run, unions), *_totals(typed.run, unions)))
     return [f"Each partial match stores {stored or 'only its rows'}."]

@@ -54,7 +54,7 @@ def declined_by_tasks(plan: MatchPlan) -> str | None:
 def declined_by_threads(typed: TypedPlan) -> str | None:
     """The reason why threads of one process can't match the slices."""
     if typed.general is not None:
-        return f"conditions run row by row in Python: {typed.general.reason}"
+        return f"conditions run row by row in Python: {typed.general.reasons[0]}"
     return slicing_of(typed.plan).declined
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -51,8 +51,8 @@ class GeneralConditions:
     conditions: tuple[Expr, ...]
     slots: tuple[Expr, ...]
     slot_types: tuple[pa.DataType, ...]
-    reason: str
-    """Names the expression that the kernel doesn't know."""
+    reasons: tuple[str, ...]
+    """For each condition that the kernel doesn't know, the first expression that it doesn't know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,20 @@ def _general(
         except QueryError as error:
             raise declined if error.code in ("UNSUPPORTED_FUNCTION", "UNSUPPORTED_EXPRESSION") else error from None
         check_condition(kind, condition.span)
-    return GeneralConditions(conditions, tuple(slots.slots), kinds, declined.message)
+    reasons = tuple(dict.fromkeys((declined.message, *_unknown_to_the_kernel(plan, operand_type, settings))))
+    return GeneralConditions(conditions, tuple(slots.slots), kinds, reasons)
+
+
+def _unknown_to_the_kernel(
+    plan: MatchPlan, operand_type: Callable[[Expr], pa.DataType], settings: Settings
+) -> Iterator[str]:
+    """What the kernel says about each condition on its own that it doesn't know."""
+    for condition in plan.run_conditions:
+        try:
+            lower_conditions([condition], plan.bound.variables, operand_type, settings)
+        except QueryError as error:
+            if error.code == "UNSUPPORTED_ACROSS_ROWS":
+                yield error.message
 
 
 def check_condition(kind: pa.DataType, span: Span | None) -> None:

@@ -140,7 +140,7 @@ def _reason(typed: TypedPlan) -> str | None:
         mode = "one preferred match from each start" if clause.mode is MatchMode.PREFERRED else clause.mode.value
         return f"it asks for {mode}, where a match that is left out makes room for wrong ones; ALL MATCHES can have one"
     if typed.general is not None:
-        return f"DEFINE needs evaluation row by row: {typed.general.reason}"
+        return f"DEFINE needs evaluation row by row: {typed.general.reasons[0]}"
     if clause.within_months is not None:
         return "WITHIN in calendar months isn't one length of time for all starts"
     return why_declined(typed.plan)
