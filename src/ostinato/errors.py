@@ -217,13 +217,38 @@ def _of_a_row(text: str) -> MatchError | None:
     if found is None:
         return None
     code, message, line, before, carets = found.groups()
-    expression = re.sub(r"`(\w+)`", r"\1", line[len(before) : len(before) + len(carets)])
+    expression = _without_checks(line[len(before) : len(before) + len(carets)])
+    expression = re.sub(r"`(\w+)`", r"\1", expression)
     names_ours = _OUR_COLUMNS in expression  # a measure over values that matching returned
     return MatchError(
         code,
         f"{message[:1].lower()}{message[1:]} in {'a measure' if names_ours else expression}",
         hint=OF_ROWS_HINT,
     )
+
+
+_CASE_WORDS = re.compile(r"'(?:[^'\\]|\\.)*'|`[^`]*`|\b(?:CASE|ELSE|END)\b")
+
+
+def _without_checks(expression: str) -> str:
+    """The expression without CASEs that raise an error of ours (`spark/clause/located_failures.py`)."""
+    open_cases, results, at = [[""]], [0], 0  # of each open CASE: its pieces, and the first piece of its ELSE
+    for found in _CASE_WORDS.finditer(expression):
+        word = found[0]
+        open_cases[-1].append(expression[at : found.start()])
+        at = found.end()
+        if word == "CASE":
+            open_cases.append([])
+            results.append(0)
+        open_cases[-1].append(word)
+        if word == "ELSE":
+            results[-1] = len(open_cases[-1])
+        if word == "END" and len(open_cases) > 1:
+            pieces, result = open_cases.pop(), results.pop()
+            tested = "".join(pieces[:result])
+            raises = "raise_error(" in tested and "[ostinato]" in tested
+            open_cases[-1].append("".join(pieces[result:-1]).strip() if raises else "".join(pieces))
+    return "".join(piece for pieces in open_cases for piece in pieces) + expression[at:]
 
 
 WORKERS_DIFFER = "WORKERS_DIFFER"
@@ -257,12 +282,12 @@ def unwrap(error: BaseException) -> OstinatoError | None:
         if isinstance(cause, OstinatoError):
             return cause
         text = str(cause)
+        if (of_row := _of_a_row(text)) is not None:  # first: it may quote a query that raises errors of ours
+            return of_row
         if (line := _CARRIED.search(text)) is not None:
             code, message, hint = line.groups()
             kind = EnvironmentFault if code == WORKERS_DIFFER else MatchError
             return kind(code, message, hint=hint)
-        if (of_row := _of_a_row(text)) is not None:
-            return of_row
         if (program := _NO_PYTHON.search(text)) is not None:
             return workers_differ(f"Spark can't start '{program[1]}', on an executor or beside the driver")
         if _IN_WORKER in text and (problem := _problem_of_worker(text)) is not None:

@@ -235,7 +235,7 @@ def test_division_by_zero_across_rows_follows_ansi(events: DataFrame) -> None:
         (
             B + "element_at(array(1), i + 99) > 0",
             "INVALID_ARRAY_INDEX_IN_ELEMENT_AT",
-            r"element_at\(array\(1\), i \+ 99\)",
+            r"element_at\(array\(1\), \(i \+ 99\)\)",
         ),
         (f"PARTITION BY k ORDER BY id MEASURES 1 / min(i) AS x {M}", "DIVIDE_BY_ZERO", r".* 'x', in .* with k = \d+"),
     ],

@@ -180,8 +180,10 @@ def _is_zero(expr: Expr) -> Expr:
 
 def _shown_value(column: Column, kind: s.DataType) -> Expr:
     text: Expr = Call("hex", (column,)) if isinstance(kind, s.BinaryType) else Cast(column, "STRING")
-    # An error is one line, in which brackets have a meaning: see `errors.carried`.
-    text = Call("translate", (text, string_literal("\n\r[]"), string_literal("  ()")))
+    # An error is one line, in which brackets have a meaning: see `errors.carried`. Spark's errors quote single lines.
+    line_ends = (Call("chr", (Literal("number", "10"),)), Call("chr", (Literal("number", "13"),)))
+    replaced = Call("concat", (*line_ends, string_literal("[]")))
+    text = Call("translate", (text, replaced, string_literal("  ()")))
     text = Call("left", (text, Literal("number", str(_MOST_SHOWN))))
     if isinstance(kind, s.StringType):
         text = Call("concat", (string_literal("'"), text, string_literal("'")))
