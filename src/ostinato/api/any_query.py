@@ -10,7 +10,7 @@ from ostinato.api.event_builder import EventBuilder
 from ostinato.api.events import EventsQuery, events
 from ostinato.api.query import ColumnNames, Query
 from ostinato.api.windows import WindowsQuery
-from ostinato.clause.language.windowed_statement import is_window_statement
+from ostinato.clause.language.windows.windowed_statement import is_window_statement
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.clause.query.clause import MatchRecognize
 from ostinato.errors import QueryError

@@ -30,7 +30,7 @@ class WindowsQuery(Query):
     @only_our_errors()
     def __call__(self, df: DataFrame) -> DataFrame:
         """Returns the rows of the statement as a lazy DataFrame. The table that it names is the DataFrame."""
-        from ostinato.clause.language.windowed_statement import read_windowed_block
+        from ostinato.clause.language.windows.windowed_statement import read_windowed_block
         from ostinato.spark.statements.statement import sql
 
         block = read_windowed_block(self.text, parameters=self._parameters())

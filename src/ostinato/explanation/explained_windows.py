@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ostinato.clause.language.select_blocks import StatementTokens, blocks_with_patterns
 from ostinato.clause.language.statement_spans import read_statement
-from ostinato.clause.language.windowed_block import WindowedBlock
-from ostinato.clause.language.windowed_groups import GroupColumns, GroupedBlock, has_groups
+from ostinato.clause.language.windows.select_blocks import StatementTokens, blocks_with_patterns
+from ostinato.clause.language.windows.windowed_block import WindowedBlock
+from ostinato.clause.language.windows.windowed_groups import GroupColumns, GroupedBlock, has_groups
 from ostinato.clause.query.clause import Definition, MatchRecognize
 from ostinato.clause.query.pattern import variables
 from ostinato.clause.query.window_pattern import WindowPattern

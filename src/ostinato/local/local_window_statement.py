@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from ostinato.clause.language.select_list import Item, read_items
-from ostinato.clause.language.windowed_block import WindowedBlock
-from ostinato.clause.language.windowed_columns import InputColumns
-from ostinato.clause.language.windowed_statement import read_windowed_block
+from ostinato.clause.language.windows.windowed_block import WindowedBlock
+from ostinato.clause.language.windows.windowed_columns import InputColumns
+from ostinato.clause.language.windows.windowed_statement import read_windowed_block
 from ostinato.clause.plan.typed_plan import Limits
 from ostinato.errors import QueryError, errors_quoting
 from ostinato.expressions import types as t

@@ -6,7 +6,7 @@ import pytest
 from tests.cases.windows import WindowCase, load_windows
 
 from ostinato.clause.language.clause_binding import bind
-from ostinato.clause.language.window_checks import check_window
+from ostinato.clause.language.windows.window_checks import check_window
 from ostinato.errors import OstinatoError
 from ostinato.reference.window_oracle import window_rows
 

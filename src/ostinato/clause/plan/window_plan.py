@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ostinato.clause.language.clause_binding import bind
-from ostinato.clause.language.window_checks import check_window
+from ostinato.clause.language.windows.window_checks import check_window
 from ostinato.clause.plan.match_plan import MatchPlan, make_plan
 from ostinato.clause.plan.rows_around import rows_around
 from ostinato.clause.query.bound_clause import BoundClause

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ostinato.calls.options import shown
-from ostinato.clause.language.parameter_marks import parameter_marks
-from ostinato.clause.language.select_blocks import StatementTokens, pattern_windows
+from ostinato.clause.language.windows.parameter_marks import parameter_marks
+from ostinato.clause.language.windows.select_blocks import StatementTokens, pattern_windows
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.expressions.lexer import tokenize
 from ostinato.expressions.parameters import ParameterReader, Parameters

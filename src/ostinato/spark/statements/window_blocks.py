@@ -9,11 +9,11 @@ from functools import partial
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from ostinato.clause.language.parameter_marks import parameter_marks
-from ostinato.clause.language.select_blocks import StatementTokens, blocks_with_patterns
 from ostinato.clause.language.statement_spans import Select, Statement
-from ostinato.clause.language.windowed_block import WindowColumns, WindowedBlock
-from ostinato.clause.language.windowed_groups import GroupColumns, GroupedBlock, has_groups
+from ostinato.clause.language.windows.parameter_marks import parameter_marks
+from ostinato.clause.language.windows.select_blocks import StatementTokens, blocks_with_patterns
+from ostinato.clause.language.windows.windowed_block import WindowColumns, WindowedBlock
+from ostinato.clause.language.windows.windowed_groups import GroupColumns, GroupedBlock, has_groups
 from ostinato.errors import QueryError, Span
 from ostinato.expressions.render import quote
 from ostinato.spark.clause.clause_options import BatchOptions, ClauseOptions

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NoReturn
 
-from ostinato.clause.language.select_blocks import Part, StatementTokens
 from ostinato.clause.language.statement_spans import NO_ALIAS
+from ostinato.clause.language.windows.select_blocks import Part, StatementTokens
 
 _JOIN_WORDS = frozenset("INNER CROSS LEFT RIGHT FULL OUTER SEMI ANTI".split())
 _SUB_QUERY = "put it into a sub-query: FROM (SELECT ... FROM ...) AS t"

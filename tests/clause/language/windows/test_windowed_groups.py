@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.clause.language.select_blocks import StatementTokens, blocks_with_patterns
 from ostinato.clause.language.statement_spans import read_statement
-from ostinato.clause.language.windowed_groups import GroupColumns, GroupedBlock, has_groups
+from ostinato.clause.language.windows.select_blocks import StatementTokens, blocks_with_patterns
+from ostinato.clause.language.windows.windowed_groups import GroupColumns, GroupedBlock, has_groups
 from ostinato.errors import QueryError
 from ostinato.expressions.render import render_expression
 

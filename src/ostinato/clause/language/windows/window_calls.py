@@ -6,9 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from ostinato.clause.language.select_blocks import NamedWindow, SelectBlock, StatementTokens, WindowCall
 from ostinato.clause.language.vocabulary import OTHER_AGGREGATES, WINDOW_FUNCTIONS, aggregate_name
-from ostinato.clause.language.window_parser import WindowSpecification, parse_base_window, parse_window, refuse_marks
+from ostinato.clause.language.windows.select_blocks import NamedWindow, SelectBlock, StatementTokens, WindowCall
+from ostinato.clause.language.windows.window_parser import (
+    WindowSpecification,
+    parse_base_window,
+    parse_window,
+    refuse_marks,
+)
 from ostinato.errors import Span, did_you_mean
 from ostinato.expressions.parsing import ExpressionParser
 from ostinato.expressions.syntax import Call, Expr, Literal, Star

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from ostinato.clause.language.select_blocks import SelectBlock, StatementTokens, blocks_with_patterns
 from ostinato.clause.language.statement_spans import read_statement
-from ostinato.clause.language.windowed_block import WindowedBlock
-from ostinato.clause.language.windowed_groups import has_groups
+from ostinato.clause.language.windows.select_blocks import SelectBlock, StatementTokens, blocks_with_patterns
+from ostinato.clause.language.windows.windowed_block import WindowedBlock
+from ostinato.clause.language.windows.windowed_groups import has_groups
 from ostinato.errors import QueryError, Span
 from ostinato.expressions import types as t
 from ostinato.expressions.lexer import first_token

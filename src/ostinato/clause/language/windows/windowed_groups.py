@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ostinato.clause.language.other_windows import other_windows
-from ostinato.clause.language.select_blocks import SelectBlock, StatementTokens
-from ostinato.clause.language.struct_fields import Piece, with_field_names
 from ostinato.clause.language.vocabulary import (
     GENERATORS,
     LOGICAL_NAVIGATION,
@@ -19,7 +16,10 @@ from ostinato.clause.language.vocabulary import (
     PHYSICAL_NAVIGATION,
     aggregate_name,
 )
-from ostinato.clause.language.windowed_block import ComputedColumn, WindowedBlock
+from ostinato.clause.language.windows.other_windows import other_windows
+from ostinato.clause.language.windows.select_blocks import SelectBlock, StatementTokens
+from ostinato.clause.language.windows.struct_fields import Piece, with_field_names
+from ostinato.clause.language.windows.windowed_block import ComputedColumn, WindowedBlock
 from ostinato.clause.query.clause import Definition, MatchRecognize
 from ostinato.clause.query.pattern import variables
 from ostinato.errors import QueryError, Span

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import replace
 
-from ostinato.clause.language.block_tables import BlockTable
-from ostinato.clause.language.select_blocks import StatementTokens
+from ostinato.clause.language.windows.block_tables import BlockTable
+from ostinato.clause.language.windows.select_blocks import StatementTokens
 from ostinato.clause.query.clause import Definition, MatchRecognize
 from ostinato.clause.query.pattern import variables
 from ostinato.errors import Span, did_you_mean

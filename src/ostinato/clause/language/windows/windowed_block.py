@@ -11,20 +11,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NoReturn, Protocol
 
-from ostinato.clause.language.block_tables import BlockTable, tables_of
-from ostinato.clause.language.other_windows import spans_of_patterns
-from ostinato.clause.language.select_blocks import (
+from ostinato.clause.language.vocabulary import OTHER_AGGREGATES, aggregate_name
+from ostinato.clause.language.windows.block_tables import BlockTable, tables_of
+from ostinato.clause.language.windows.other_windows import spans_of_patterns
+from ostinato.clause.language.windows.select_blocks import (
     PLACES_OF_CALLS,
     Part,
     SelectBlock,
     StatementTokens,
     WindowCall,
 )
-from ostinato.clause.language.struct_fields import Piece, with_field_names
-from ostinato.clause.language.vocabulary import OTHER_AGGREGATES, aggregate_name
-from ostinato.clause.language.window_calls import BlockWindows, WindowValue
-from ostinato.clause.language.window_parser import WindowKey, WindowSpecification
-from ostinato.clause.language.windowed_columns import InputColumns
+from ostinato.clause.language.windows.struct_fields import Piece, with_field_names
+from ostinato.clause.language.windows.window_calls import BlockWindows, WindowValue
+from ostinato.clause.language.windows.window_parser import WindowKey, WindowSpecification
+from ostinato.clause.language.windows.windowed_columns import InputColumns
 from ostinato.clause.query.clause import MatchRecognize, Measure, PartitionKey, SortKey
 from ostinato.clause.query.window_pattern import WindowPattern
 from ostinato.errors import Span

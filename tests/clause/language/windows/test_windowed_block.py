@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from ostinato.clause.language.parameter_marks import parameter_marks
-from ostinato.clause.language.select_blocks import StatementTokens, blocks_with_patterns
 from ostinato.clause.language.statement_spans import read_statement
-from ostinato.clause.language.windowed_block import WindowedBlock
+from ostinato.clause.language.windows.parameter_marks import parameter_marks
+from ostinato.clause.language.windows.select_blocks import StatementTokens, blocks_with_patterns
+from ostinato.clause.language.windows.windowed_block import WindowedBlock
 from ostinato.clause.query.window_pattern import WindowPattern
 from ostinato.errors import QueryError
 from ostinato.expressions.parameters import Parameters

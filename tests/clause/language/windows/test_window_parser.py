@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ostinato.clause.language.clause_render import render_pattern
-from ostinato.clause.language.select_blocks import StatementTokens
-from ostinato.clause.language.window_parser import WindowSpecification, parse_window
+from ostinato.clause.language.windows.select_blocks import StatementTokens
+from ostinato.clause.language.windows.window_parser import WindowSpecification, parse_window
 from ostinato.clause.query.clause import SkipKind
 from ostinato.errors import QueryError
 from ostinato.expressions.cursor import Cursor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ostinato.clause.language.clause_parser import parse_clause
-from ostinato.clause.language.window_checks import check_window
+from ostinato.clause.language.windows.window_checks import check_window
 from ostinato.clause.query.window_pattern import WindowPattern
 from ostinato.errors import QueryError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostinato.clause.language.select_blocks import StatementTokens, pattern_windows
+from ostinato.clause.language.windows.select_blocks import StatementTokens, pattern_windows
 
 
 def parameter_marks(tokens: StatementTokens) -> list[int]:

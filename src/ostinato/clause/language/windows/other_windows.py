@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from ostinato.clause.language.select_blocks import NamedWindow, SelectBlock, StatementTokens
+from ostinato.clause.language.windows.select_blocks import NamedWindow, SelectBlock, StatementTokens
 from ostinato.errors import Span
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ostinato.clause.language.select_blocks import StatementTokens
+from ostinato.clause.language.windows.select_blocks import StatementTokens
 from ostinato.errors import Span
 from ostinato.expressions.render import quote
 

@@ -14,7 +14,7 @@ from ostinato.clause.language.listed_items import (
     subset_follows,
 )
 from ostinato.clause.language.pattern_parser import row_pattern
-from ostinato.clause.language.window_checks import check_window
+from ostinato.clause.language.windows.window_checks import check_window
 from ostinato.clause.query.clause import MatchRecognize, Skip
 from ostinato.clause.query.pattern import MAX_BOUND
 from ostinato.clause.query.window_pattern import WindowPattern
