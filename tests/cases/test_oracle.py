@@ -24,7 +24,6 @@ BEYOND_THE_ORACLE = frozenset(
         "aggregates: labels joined to a word",
         "expressions: string functions",
         "expressions: number functions",
-        "expressions: dates and timestamps",
         "expressions: arrays in conditions and measures",
         "label_history: labels compared as an array",
     }

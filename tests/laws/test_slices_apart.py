@@ -160,7 +160,11 @@ def test_match_modes_deeply(text: str, table: pa.Table, cuts: list[int]) -> None
     check(text, table, cuts)
 
 
-@pytest.mark.parametrize("case", [case for case in load_cases() if "ORDER BY" in case.clause], ids=lambda case: case.id)
+# Keys that are expressions are columns before rows are cut into slices.
+SLICED = [case for case in load_cases() if "ORDER BY" in case.clause and case.file != "computed_keys"]
+
+
+@pytest.mark.parametrize("case", SLICED, ids=lambda case: case.id)
 @pytest.mark.parametrize("rows", [1, 3, 1000])
 def test_cases(case: Case, rows: int) -> None:
     """All conformance cases in slices of `rows` rows."""

@@ -71,6 +71,19 @@ class RuleStream:
         finished: bool = False,
     ) -> list[dict[str, Any]]:
         """The output rows of one step, without empty columns."""
+        return [
+            {name: value for name, value in row.items() if value is not None and name != "decided"}
+            for row in self.results(table, watermark_us, *changes, finished=finished).to_pylist()
+        ]
+
+    def results(
+        self,
+        table: pa.Table | None = None,
+        watermark_us: int = NO_TIME,
+        *changes: RuleChange | str,
+        finished: bool = False,
+    ) -> pa.Table:
+        """The output of one step. A damaged state may have times that no Python object can have."""
         core = self.core()
         texts = [change if isinstance(change, str) else change.to_json() for change in changes]
         stored = BucketState(bytes(self.state.header), tuple(self.state.open_rows), tuple(self.state.waiting))
@@ -80,10 +93,7 @@ class RuleStream:
         self.state = step.state
         self.rules = self.rules if step.rules is None else step.rules
         self.steps.append(step)
-        return [
-            {name: value for name, value in row.items() if value is not None and name != "decided"}
-            for row in step.results.to_pylist()
-        ]
+        return step.results
 
     def core(self) -> RulesCore:
         return RulesCore(self.declared, "rules", self.late)

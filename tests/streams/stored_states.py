@@ -114,7 +114,7 @@ def rules() -> Stored:
     def resume(data: Sequence[bytes]) -> Any:
         resumed = copy.copy(stream)
         resumed.state, resumed.rules = _state(data[: len(bucket)], stream.state), data[len(bucket)]
-        return [resumed.step(table.slice(24), 30 * SECOND), resumed.finish()]
+        return [resumed.results(table.slice(24), 30 * SECOND), resumed.results(finished=True)]
 
     return Stored((*bucket, Blob(stream.rules, Section.RULES)), resume)
 
