@@ -138,7 +138,7 @@ def test_silent_keys_are_forgotten(source: Source) -> None:
 def test_eager_streams_match_rows_on_arrival(source: Source, delay: str | None) -> None:
     """No row waits for the watermark. The matches of the last file are emitted in its own batch."""
     table = trades()
-    clause = CLAUSES["skip to the next row, over the run"]
+    clause = CLAUSES["skip to the next row, over the run, with expressions as keys"]
     result = source.add(*pieces(table, 200, 400)).run(source.read(delay).transform(matching(clause, eager=True)))
     rest = source.finish()
     assert rows(result, rest) == rows(ost.match(clause, table))
