@@ -115,6 +115,7 @@ def with_null_keys(table: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=table.schema)
 
 
+@settings(max_examples=examples(30))
 @given(streamed_workloads(), long_tables().map(with_null_keys), plans())
 def test_null_keys_and_ties(texts: list[str], table: pa.Table, plan: Plan) -> None:
     check(texts, table, plan)
