@@ -168,7 +168,7 @@ def test_rules(example: Example) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(400))
+@settings(max_examples=examples(150))
 @given(rule_changes(30))
 def test_rules_deeply(example: Example) -> None:
     check(example, pytest.MonkeyPatch())
