@@ -8,8 +8,9 @@ from dataclasses import replace
 from ostinato.clause.language.statement_spans import read_statement
 from ostinato.clause.language.windows.select_blocks import StatementTokens, blocks_with_patterns
 from ostinato.clause.language.windows.windowed_block import WindowedBlock
+from ostinato.clause.language.windows.windowed_columns import WindowColumns
 from ostinato.clause.language.windows.windowed_groups import GroupColumns, GroupedBlock, has_groups
-from ostinato.clause.query.clause import Definition, MatchRecognize
+from ostinato.clause.query.clause import MatchRecognize
 from ostinato.clause.query.pattern import variables
 from ostinato.clause.query.window_pattern import WindowPattern
 from ostinato.expressions.syntax import Call, ColumnRef, Expr, Name, rebuild
@@ -37,7 +38,7 @@ def _short(call: str) -> str:
     return " ".join(call.split("(PARTITION", maxsplit=1)[0].split("(ORDER", maxsplit=1)[0].split())
 
 
-class WrittenColumns:
+class WrittenColumns(WindowColumns):
     """Columns keep their names, without the name of their table."""
 
     def __init__(self, block: WindowedBlock) -> None:
@@ -46,13 +47,6 @@ class WrittenColumns:
     def of(self, column: ColumnRef) -> Name:
         """The name of the column."""
         return Name(column.parts[-1].text, quoted=True)
-
-    def in_clause(self, clause: MatchRecognize) -> MatchRecognize:
-        """The clause without names of tables in DEFINE."""
-        definitions = [
-            Definition(each.variable, self.in_match(each.condition, clause), each.span) for each in clause.definitions
-        ]
-        return replace(clause, definitions=tuple(definitions))
 
     def in_match(self, expr: Expr, clause: MatchRecognize) -> Expr:
         """An expression of MEASURES or DEFINE without names of tables."""

@@ -198,7 +198,7 @@ _TYPES = {
 
 
 def function_hint(name: str) -> str | None:
-    """What to write instead of a function of another engine.
+    """The hint for a function of another engine: it names the words to write.
 
     >>> function_hint("IFF")
     'write if(condition, a, b)'
@@ -207,17 +207,17 @@ def function_hint(name: str) -> str | None:
 
 
 def word_hint(name: str) -> str | None:
-    """What to write instead of a word that another engine doesn't read as a column."""
+    """The hint for a word that another engine doesn't read as a column."""
     return _WORDS.get(name.lower())
 
 
 def arguments_hint(name: str) -> str | None:
-    """What to write where a function of Spark's has the arguments of another engine."""
+    """The hint for a function of Spark's with the arguments of another engine."""
     return _OTHER_ARGUMENTS.get(name.lower())
 
 
 def type_hint(word: str, following: str) -> str | None:
-    """What to write instead of a type of another engine; None for types of Spark's.
+    """The hint for a type of another engine; None for types of Spark's.
 
     >>> type_hint("VARCHAR2", "("), type_hint("VARCHAR", "("), type_hint("DOUBLE", "PRECISION")
     ('write STRING', None, 'write DOUBLE')

@@ -43,7 +43,7 @@ class Argument:
 
 
 class Names(Protocol):
-    """What binding needs of the names of the clause."""
+    """The names of the clause, as far as binding needs them."""
 
     def fail(self, code: str, message: str, span: Span | None, hint: str | None = None) -> NoReturn: ...
 

@@ -86,7 +86,7 @@ _IN_PATTERN = {
 
 
 def pattern_hint(symbol: str, within: bool) -> str | None:
-    """What to write in PATTERN instead of this symbol; `within`: the word WITHIN was read as a variable."""
+    """The hint for a symbol that PATTERN doesn't have. `within`: the parser read the word WITHIN as a variable."""
     if within:
         return "WITHIN stands behind the pattern: PATTERN (A B) WITHIN INTERVAL '1' HOUR"
     return _IN_PATTERN.get(symbol)

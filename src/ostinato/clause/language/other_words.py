@@ -11,7 +11,7 @@ OTHER_WORDS = frozenset({*SHIFTS, "match_sequence_number", "match_rowtime"})
 
 
 def in_standard_words(call: Call, clause: MatchRecognize, *, in_define: bool) -> Expr:
-    """What the call means. Raises UNSUPPORTED_FUNCTION where it has another meaning, or none."""
+    """The call in words of the standard. Raises UNSUPPORTED_FUNCTION if no word of the standard means the same."""
     if call.name in SHIFTS:
         return _shift(call, clause, in_define=in_define)
     if call.args or call.distinct or call.semantics:

@@ -76,7 +76,7 @@ class Task:
 
 
 class RowTimes(NamedTuple):
-    """What WITHIN compares; empty arrays where it needs nothing."""
+    """The times that WITHIN compares. The arrays are empty if no WITHIN needs them."""
 
     us: NDArray[np.int64]
     reach_us: NDArray[np.int64] = np.empty(0, np.int64)

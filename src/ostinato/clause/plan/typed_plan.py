@@ -125,7 +125,7 @@ def _general(
 def _unknown_to_the_kernel(
     plan: MatchPlan, operand_type: Callable[[Expr], pa.DataType], settings: Settings
 ) -> Iterator[str]:
-    """What the kernel says about each condition on its own that it doesn't know."""
+    """The kernel's reasons for the conditions that it doesn't support, each condition on its own."""
     for condition in plan.run_conditions:
         try:
             lower_conditions([condition], plan.bound.variables, operand_type, settings)

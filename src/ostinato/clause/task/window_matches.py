@@ -1,4 +1,4 @@
-"""The matches that a window's search has found -> the match of each row, or no rows where it has none."""
+"""The matches of a window's search -> the match of each row, or no rows where it has none."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RowMatches(NamedTuple):
     """The rows that have a match, possibly an empty one."""
 
 
-class _Found(NamedTuple):
+class _OrderedMatches(NamedTuple):
     """Matches in their order; `row` is the row that gets the match, `start` its first row."""
 
     row: NDArray[np.int64]
@@ -37,10 +37,10 @@ class _Found(NamedTuple):
     label: NDArray[np.int32]
 
 
-def matches_of_rows(found: SearchResult, task: Task, key_at: NDArray[np.int64], window: WindowPattern) -> RowMatches:
+def matches_of_rows(result: SearchResult, task: Task, key_at: NDArray[np.int64], window: WindowPattern) -> RowMatches:
     """Raises SKIP_TO_FIRST_ROW for a match that the search didn't see to begin at the target."""
     count = int(key_at[-1])
-    row, start, length, label = _rows_with_matches(found, task, window)
+    row, start, length, label = _rows_with_matches(result, task, window)
     everywhere = np.arange(count, dtype=np.int64)
     starts, lengths = everywhere.copy(), np.zeros(count, np.int64)
     starts[row], lengths[row] = start, length
@@ -68,32 +68,32 @@ def _shares_matches(task: Task, window: WindowPattern) -> bool:
     return window.seek and BEFORE_MATCH not in task.variables and task.skip.kind is SkipKind.TO_NEXT_ROW
 
 
-def _rows_with_matches(found: SearchResult, task: Task, window: WindowPattern) -> _Found:
-    matches = found.matches
+def _rows_with_matches(result: SearchResult, task: Task, window: WindowPattern) -> _OrderedMatches:
+    matches = result.matches
     if BEFORE_MATCH in task.variables:
-        return _without_hidden(found, task)
+        return _without_hidden(result, task)
     is_sought = window.seek and not _shares_matches(task, window)
-    row = _where_searches_began(found) if is_sought else matches.start
-    return _Found(row, matches.start, matches.length, matches.label)
+    row = _where_searches_began(result) if is_sought else matches.start
+    return _OrderedMatches(row, matches.start, matches.length, matches.label)
 
 
-def _without_hidden(found: SearchResult, task: Task) -> _Found:
+def _without_hidden(result: SearchResult, task: Task) -> _OrderedMatches:
     """The matches without the rows that SEEK passes over, which have a label of their own."""
-    matches = found.matches
+    matches = result.matches
     is_hidden = matches.label == task.variables.index(BEFORE_MATCH)
     match_of_label = np.repeat(np.arange(len(matches.start)), matches.length)
     before = np.bincount(match_of_label[is_hidden], minlength=len(matches.start))
     if task.skip.kind in (SkipKind.TO_FIRST, SkipKind.TO_LAST):
-        stays = np.flatnonzero((before > 0) & (found.ahead == before))
+        stays = np.flatnonzero((before > 0) & (result.ahead == before))
         if len(stays):
             raise failure_of(task, s.SKIP_TO_FIRST_ROW, int(matches.start[stays[0]]))
-    return _Found(matches.start, matches.start + before, matches.length - before, matches.label[~is_hidden])
+    return _OrderedMatches(matches.start, matches.start + before, matches.length - before, matches.label[~is_hidden])
 
 
-def _where_searches_began(found: SearchResult) -> NDArray[np.int64]:
+def _where_searches_began(result: SearchResult) -> NDArray[np.int64]:
     """For each match the row behind those that the match before has skipped, or the first row of the key."""
-    start, first = found.matches.start, found.matches.key_first
-    resumed = np.concatenate(([0], (start + found.ahead)[:-1])) if len(start) else start
+    start, first = result.matches.start, result.matches.key_first
+    resumed = np.concatenate(([0], (start + result.ahead)[:-1])) if len(start) else start
     return np.maximum(resumed, first)
 
 

@@ -45,7 +45,7 @@ def refusal(error: Exception, expr: Expr | None, text: str | None) -> QueryError
 
 
 def _foreign_hint(code: str, message: str) -> str | None:
-    """What to write instead of a type or function that another engine has, or calls with other arguments."""
+    """The hint for a type or function that only another engine has, or that it calls with other arguments."""
     kind = _TYPE_NAME.search(message)
     if kind is not None:
         return type_hint(kind[1], "")

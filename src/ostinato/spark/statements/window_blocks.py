@@ -12,7 +12,8 @@ from pyspark.sql.types import StructType
 from ostinato.clause.language.statement_spans import Select, Statement
 from ostinato.clause.language.windows.parameter_marks import parameter_marks
 from ostinato.clause.language.windows.select_blocks import StatementTokens, blocks_with_patterns
-from ostinato.clause.language.windows.windowed_block import WindowColumns, WindowedBlock
+from ostinato.clause.language.windows.windowed_block import WindowedBlock
+from ostinato.clause.language.windows.windowed_columns import WindowColumns
 from ostinato.clause.language.windows.windowed_groups import GroupColumns, GroupedBlock, has_groups
 from ostinato.errors import QueryError, Span
 from ostinato.expressions.render import quote
@@ -56,18 +57,18 @@ def run_windows(
     pieces: list[Piece] = []
     frames: dict[str, DataFrame] = {}
     inputs: list[Span] = []
-    for found in blocks:
-        if _lies_in(found.select.span, inputs):
+    for each in blocks:
+        if _lies_in(each.select.span, inputs):
             continue  # the query of that input runs it
-        if not found.calls:
-            unused = WindowedBlock(tokens, found).window_pieces()
+        if not each.calls:
+            unused = WindowedBlock(tokens, each).window_pieces()
             pieces += unused
             inputs += [span for span, _ in unused]
             continue
         name = f"ost_rows{len(frames)}"
-        block = GroupedBlock(tokens, found) if has_groups(tokens, found) else WindowedBlock(tokens, found)
-        run = _BlockRun(block, options, partial(ask_sub_query, found.select))
-        frames[name], replaced = run.rows(ask(found.select, block), f"_{name}", f"{{{name}}}")
+        block = GroupedBlock(tokens, each) if has_groups(tokens, each) else WindowedBlock(tokens, each)
+        run = _BlockRun(block, options, partial(ask_sub_query, each.select))
+        frames[name], replaced = run.rows(ask(each.select, block), f"_{name}", f"{{{name}}}")
         pieces += replaced
         inputs += [span for span, _ in replaced]
     outside = replace(

@@ -50,7 +50,7 @@ class WindowKey:
 
 @dataclass(frozen=True, slots=True)
 class WindowSpecification:
-    """What stands in the parentheses of a window, as written."""
+    """The parts of a window between its parentheses, as written."""
 
     span: Span
     """With the parentheses."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 from ostinato.clause.language.vocabulary import OTHER_AGGREGATES, aggregate_name
 from ostinato.clause.language.windows.block_tables import BlockTable, tables_of
@@ -24,8 +24,8 @@ from ostinato.clause.language.windows.select_blocks import (
 from ostinato.clause.language.windows.struct_fields import Piece, with_field_names
 from ostinato.clause.language.windows.window_calls import BlockWindows, WindowValue
 from ostinato.clause.language.windows.window_parser import WindowKey, WindowSpecification
-from ostinato.clause.language.windows.windowed_columns import InputColumns
-from ostinato.clause.query.clause import MatchRecognize, Measure, PartitionKey, SortKey
+from ostinato.clause.language.windows.windowed_columns import InputColumns, WindowColumns
+from ostinato.clause.query.clause import Measure, PartitionKey, SortKey
 from ostinato.clause.query.window_pattern import WindowPattern
 from ostinato.errors import Span
 from ostinato.expressions.cursor import Cursor
@@ -49,19 +49,6 @@ class ComputedColumn:
 
     name: str
     expression: Expr
-
-
-class WindowColumns(Protocol):
-    """The names that columns of the block have while windows read them."""
-
-    def of(self, column: ColumnRef) -> Name:
-        """The name of a column of the block."""
-
-    def in_clause(self, clause: MatchRecognize) -> MatchRecognize:
-        """The clause with these names in DEFINE."""
-
-    def in_match(self, expr: Expr, clause: MatchRecognize) -> Expr:
-        """An expression of MEASURES or DEFINE with these names."""
 
 
 class WindowedBlock:

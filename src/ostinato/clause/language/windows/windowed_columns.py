@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence, Set
 from dataclasses import replace
 
@@ -13,7 +14,26 @@ from ostinato.errors import Span, did_you_mean
 from ostinato.expressions.syntax import Call, ColumnRef, Expr, Field, Name, rebuild
 
 
-class InputColumns:
+class WindowColumns(ABC):
+    """The names that columns of the block have while windows read them."""
+
+    @abstractmethod
+    def of(self, column: ColumnRef) -> Name:
+        """The name of a column of the block."""
+
+    @abstractmethod
+    def in_match(self, expr: Expr, clause: MatchRecognize) -> Expr:
+        """An expression of MEASURES or DEFINE with these names."""
+
+    def in_clause(self, clause: MatchRecognize) -> MatchRecognize:
+        """The clause with these names in DEFINE."""
+        definitions = [
+            Definition(each.variable, self.in_match(each.condition, clause), each.span) for each in clause.definitions
+        ]
+        return replace(clause, definitions=tuple(definitions))
+
+
+class InputColumns(WindowColumns):
     """The columns of the tables of a block, one after the other.
 
     A column keeps its name if no other table has it. Otherwise a window reads it under a name that nobody writes.
@@ -96,13 +116,6 @@ class InputColumns:
         for name in fields:
             result = Field(result, name, expr.span)
         return result
-
-    def in_clause(self, clause: MatchRecognize) -> MatchRecognize:
-        """The clause with the conditions over the columns that a window reads."""
-        definitions = [
-            Definition(each.variable, self.in_match(each.condition, clause), each.span) for each in clause.definitions
-        ]
-        return replace(clause, definitions=tuple(definitions))
 
     def in_match(self, expr: Expr, clause: MatchRecognize) -> Expr:
         """An expression of MEASURES or DEFINE, where variables may stand in front of columns."""

@@ -7,7 +7,6 @@ select list without calls, and the largest parts without calls of the others. Th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from ostinato.clause.language.vocabulary import (
     GENERATORS,
@@ -20,7 +19,8 @@ from ostinato.clause.language.windows.other_windows import other_windows
 from ostinato.clause.language.windows.select_blocks import SelectBlock, StatementTokens
 from ostinato.clause.language.windows.struct_fields import Piece, with_field_names
 from ostinato.clause.language.windows.windowed_block import ComputedColumn, WindowedBlock
-from ostinato.clause.query.clause import Definition, MatchRecognize
+from ostinato.clause.language.windows.windowed_columns import WindowColumns
+from ostinato.clause.query.clause import MatchRecognize
 from ostinato.clause.query.pattern import variables
 from ostinato.errors import QueryError, Span
 from ostinato.expressions.lexer import Kind
@@ -229,7 +229,7 @@ class GroupedBlock(WindowedBlock):
         return text
 
 
-class GroupColumns:
+class GroupColumns(WindowColumns):
     """The columns of MEASURES and DEFINE, which are grouping expressions and aggregates of the block."""
 
     def __init__(self, block: GroupedBlock) -> None:
@@ -238,13 +238,6 @@ class GroupColumns:
     def of(self, column: ColumnRef) -> Name:
         """The column that has the values of a grouping column."""
         return Name(self.block.computed_column(render_expression(column)), quoted=True)
-
-    def in_clause(self, clause: MatchRecognize) -> MatchRecognize:
-        """The clause with the conditions over the columns of the groups."""
-        definitions = [
-            Definition(each.variable, self.in_match(each.condition, clause), each.span) for each in clause.definitions
-        ]
-        return replace(clause, definitions=tuple(definitions))
 
     def in_match(self, expr: Expr, clause: MatchRecognize, *, inside: bool = False) -> Expr:
         """An expression of MEASURES or DEFINE. `inside`: in the argument of a navigation or an aggregate.
